@@ -1,0 +1,112 @@
+# Node: one backward function of the graph; its edges, saved tensors and scratch for the engine.
+#
+# Note [Ownership and locks of the graph]
+# - A Node is a Python object; its NodeState is plain C inside it. NodeState* never outlives its object. Counts of Python objects change only with the
+#   GIL, so Nodes are made and freed with the GIL; saved Arrays have atomic counts and are dropped without it.
+# - An Edge owns one Python reference to its next Node (`next.object`). Edges never change after the Node is reachable by others.
+# - saved Arrays and vals belong to the Node. They are written once while it is built, and released by the backward that used them, under `lock`.
+# - `task` is claimed by a GraphTask with one atomic exchange from NULL; dependencies, grads belong to the claiming task until it stores NULL.
+# - `lock` (a spin bit held during one apply) keeps two tasks from applying one Node at once: the second puts the Node back and goes on.
+# - flags: bits set while building, or with the GIL; FLAG_RELEASED under `lock`.
+# - A Python-level subclass (custom Function) overrides apply; the engine takes the GIL for these Nodes alone.
+# - Lock order: nobody waits for the GIL while holding an engine lock; nobody blocks on an engine lock while holding the GIL.
+#
+# Note [Garbage collection of the graph]
+# Nodes and non-leaf tensors are untracked by Python's gc until they can lie on a cycle: a Node is tracked when it holds Python objects or hooks, when one of
+# its next Nodes is tracked, or when a recorded backward (create_graph) made or visited it. Freeing is by a list of Nodes to free, never by recursion.
+
+from cpython.object cimport PyObject, PyTypeObject
+from libc.stdint cimport int64_t, uint64_t
+from cygrad._core.array cimport Array, IntList
+from cygrad._core.memory cimport VersionCounter, Storage
+
+cdef enum NodeFlags:
+    FLAG_RELEASED = 1        # saved memory was freed by a backward
+    FLAG_TRACKED = 2         # tracked by the gc
+    FLAG_ACCUMULATE = 4      # AccumulateGrad: runs before everything else
+    FLAG_PYTHON = 8          # apply is Python: needs the GIL
+    FLAG_HOOKS = 16          # has pre-hooks, hooks or retained grads: needs the GIL around apply
+    FLAG_CREATED_IN_BACKWARD = 32
+
+cdef struct Val:             # a saved value that is no tensor
+    int64_t i                # integers, bools, dtypes
+    double d
+    IntList* list            # owned, compact: see intlist_save
+
+cdef struct SavedArray:
+    Array* array             # owned; NULL: not saved (no formula needs it, an optional was None, or released)
+    VersionCounter* version  # lives in array.storage, or in own_version
+    Array* version_owner     # keeps `version` alive where it is not the array's storage (own_version of `.data`); usually NULL
+    long expected            # version when saved
+    short edge               # >= 0: the input that this is (its place in the graph is edges[edge]); -1: no graph; -2: an output of this Node
+    short output_nr          # for edge == -2
+
+cdef struct Edge:
+    NodeState* next          # NULL: this input needs no gradient
+    int input_nr             # which output of the forward operation the gradient belongs to
+    short dtype              # dtype of the forward input: the engine casts the gradient to it
+    IntList* shape           # NULL: the gradient has the right shape already; else the engine sums it to this shape (broadcasting). Owned.
+
+# The VJP: reads grads_in (borrowed; entries may be NULL = zero), writes new references to grads_out[k] for the bits k of `need`; 0, or -1 with an error recorded.
+ctypedef int (*ApplyC)(NodeState* node, Array** grads_in, Array** grads_out, uint64_t need) noexcept nogil
+# The same on Tensors, recorded when grad mode is on: a list of Tensor|None for the inputs.
+ctypedef list (*ApplyRecorded)(NodeState* node, list grads_in, uint64_t need)
+
+cdef enum ValKind:
+    VAL_INT = 0, VAL_BOOL = 1, VAL_FLOAT = 2, VAL_INTS = 3, VAL_DTYPE = 4, VAL_OPT_INT = 5, VAL_OPT_INTS = 6, VAL_STR = 7
+
+cdef struct NodeType:        # what all Nodes of one class share; static, made by the generator
+    const char* name         # "MulBackward0"
+    ApplyC apply             # NULL: only the recorded form exists (the engine runs it with the GIL)
+    ApplyRecorded recorded
+    int n_outputs            # outputs of the forward operation = gradients in
+    int n_saved
+    int n_vals
+    const char** saved_names # "self", "other", "result": attributes _saved_self, _raw_saved_self
+    const char* saved_scalar # one char a saved: 't' a tensor, 's' a number (shown as a Python number), 'l' part of a tensor list
+    const char** val_names   # attribute _saved_<name>
+    const char* val_kinds    # one char a val: its ValKind as '0' + kind
+    PyTypeObject* cls        # the Python class, made by register_node_type
+
+cdef struct NodeState:
+    PyObject* object         # the Node this is inside of (borrowed)
+    NodeType* type
+    uint64_t sequence        # made later = larger
+    int flags
+    int lock
+    unsigned short n_edges
+    unsigned short n_saved
+    unsigned short n_vals
+    unsigned short n_outputs
+    Edge* edges
+    SavedArray* saved
+    Val* vals
+    # engine scratch, valid for the claiming task
+    void* task
+    long dependencies
+    void** grads             # n_outputs entries: Array* (or Tensor in a recorded backward), NULL = nothing arrived yet
+    void* grad_inline        # grads of a Node with one output
+    Edge edges_inline[2]
+    SavedArray saved_inline[2]
+    Val vals_inline[1]
+
+cdef class Node:
+    cdef NodeState s
+    cdef object pre_hooks    # list of callables on the gradients that arrive (tensor hooks, retain_grad among them), or None
+    cdef object hooks        # list of callables (grad_inputs, grad_outputs) after apply, or None
+    cdef dict meta           # metadata, made when asked for
+    cdef object __weakref__
+
+cdef class AccumulateGrad(Node):
+    cdef object variable_    # the leaf (a Tensor), strong; the leaf points back weakly
+
+# Building a Node (all with the GIL). n_edges etc. may exceed the inline room; blocks are taken then.
+cdef Node node_new(NodeType* t, int n_edges)                                     # edges empty, nothing saved, sequence number taken
+cdef int node_register(NodeType* t) except -1                                    # makes the Python class t.cls
+cdef inline int val_set_int(NodeState* s, int k, int64_t v) noexcept nogil:
+    s.vals[k].i = v
+    return 0
+cdef int val_set_ints(NodeState* s, int k, const Py_ssize_t* v, int n) except -1
+cdef int node_track(Node n) except -1                                            # let the gc see it
+cdef void node_release_saved(NodeState* s) noexcept nogil                        # drops saved Arrays, sets FLAG_RELEASED (where anything was saved)
+cdef Array* unpack_array(NodeState* s, int k) noexcept nogil                     # borrowed; NULL with an error recorded: freed, or stale version; NULL without: None was saved

@@ -1,0 +1,41 @@
+# Tensor: an Array with its place in the graph. The class holds data and identity; operations are generated and reach it through `methods`.
+
+from cpython.object cimport PyObject
+from cygrad._core.array cimport Array, IntList
+from cygrad._core.memory cimport VersionCounter
+from cygrad._core.node cimport Node, NodeState, NodeType, AccumulateGrad
+
+cdef class Tensor:
+    cdef Array* a                     # owned, never NULL after creation
+    cdef Node grad_fn_                # None for leaves and tensors without graph
+    cdef int output_nr_
+    cdef bint requires_grad_          # a leaf's flag, or: has grad_fn_
+    cdef bint retains_grad_
+    cdef VersionCounter* version      # Note [Versions]: in the storage; or in own_version's storage
+    cdef Array* own_version           # owned; usually NULL
+    cdef NodeState* accumulator       # a leaf's AccumulateGrad (borrowed: the Node clears this when it dies); NULL: not made yet
+    cdef int grad_lock                # guards grad_obj and grad_array, see Note [The grad of a leaf] in accumulate.pyx
+    cdef object grad_obj              # Tensor | None
+    cdef Array* grad_array            # owned; a gradient that has no Tensor yet (made by the engine without the GIL)
+    cdef object base_                 # views: the base Tensor, else None
+    cdef object view_info             # views: how to make them again (ViewInfo of the mutation layer), else None
+    cdef object hooks_                # dict of tensor hooks, or None
+    cdef object __weakref__
+    cdef dict __dict__
+
+cdef Tensor tensor_wrap(Array* a)                       # steals the reference; NULL raises the pending error. No graph.
+cdef Tensor tensor_number(object number)                # a Python bool/int/float/complex as wrapped 0-d Tensor; None if it is no number
+cdef Tensor as_operand(object obj, const char* operation)   # Tensor as it is; number wrapped; ndarray and NumPy scalar converted; else TypeError
+cdef Tensor tensor_alias(Tensor t)                      # detached alias that shares memory and version
+
+# Recording
+cdef int edge_set(Node n, int k, Tensor t, Array* result) except -1       # edge k to where t's gradient goes (nothing if t is None or needs none); remembers shape for sum-to-size if it differs from result's (result NULL: never)
+cdef int save_input(Node n, int slot, Tensor t, int edge) except -1      # t None: nothing
+cdef int save_output(Node n, int slot, Tensor result, int output_nr) except -1
+cdef int history_set(Tensor result, Node n, int output_nr) except -1     # result becomes output output_nr of n; integral results stay outside of the graph
+cdef Tensor unpack_tensor(NodeState* s, int k)                           # None if nothing was saved; checks version and release
+cdef NodeState* gradient_edge(Tensor t, int* nr) except? NULL            # grad_fn, or the AccumulateGrad of a leaf; NULL: needs no gradient
+cdef int view_set(Tensor view, Tensor source) except -1                  # base and creation facts of a differentiable view
+
+cdef inline bint needs_grad(Tensor t) noexcept:
+    return t is not None and t.requires_grad_
