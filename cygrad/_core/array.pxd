@@ -79,5 +79,6 @@ cdef inline bint same_shape(Array* a, Array* b) noexcept nogil:
 
 cdef bint strides_contiguous(int itemsize, int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides) noexcept nogil
 cdef int normalize_dim(Py_ssize_t dim, int ndim) noexcept nogil      # -1: out of range, IndexError recorded; a 0-d tensor counts as one dim, as in torch
+cdef int shape_text(char* into, int room, int ndim, const Py_ssize_t* shape) noexcept nogil   # "[2, 3]" for messages; characters written
 cdef int broadcast_shape(Array* a, Array* b, Py_ssize_t* shape) noexcept nogil    # ndim of the result, or -1 (RuntimeError recorded)
 cdef int result_dtype(Array* a, Array* b) noexcept nogil             # torch's promotion with dims, 0-d tensors and wrapped numbers (b may be NULL)

@@ -25,10 +25,10 @@ cdef struct Storage:
     size_t nbytes            # of data
     VersionCounter version
     PyObject* owner          # foreign memory: the Python object that owns it (NULL: ours)
-    size_t block_size        # size of the block that starts with this Storage (and may hold an Array and the data too)
-    bint data_in_block       # data lies in that same block
-    bint read_only           # memory of an array that is not writeable
-    int device               # DeviceType | index << 8
+    unsigned int block_size  # size of the block that starts with this Storage (and may hold an Array and the data too)
+    short device             # DeviceType | index << 8
+    char data_in_block       # data lies in that same block
+    char read_only           # memory of an array that is not writeable
 
 cdef void* block_alloc(size_t nbytes) noexcept nogil        # NULL: out of memory, error recorded
 cdef void block_free(void* block, size_t nbytes) noexcept nogil
