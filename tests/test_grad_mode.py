@@ -1,7 +1,7 @@
 """Grad modes: every form of use, and whose code runs in which mode.
 
-The mode decides silently whether a computation is recorded, so each test looks at the mode both inside and afterwards. The
-tests of suspended code exist because there the obvious implementation leaks the mode into the caller.
+The mode decides silently whether a computation is recorded, so each test looks at the mode both inside and
+afterwards. The tests of suspended code exist because there the obvious implementation leaks the mode into the caller.
 """
 
 import asyncio
