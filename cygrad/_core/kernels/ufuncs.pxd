@@ -11,12 +11,19 @@ cdef enum UFunc:
     UF_SIN, UF_COS, UF_TAN, UF_ASIN, UF_ACOS, UF_ATAN, UF_SINH, UF_COSH, UF_TANH, UF_ASINH, UF_ACOSH, UF_ATANH, UF_CONJ, UF_ISNAN, UF_ISINF, UF_ISFINITE, UF_LOGICAL_NOT, UF_INVERT, UF_SIGNBIT,
     N_UFUNCS
 
+cdef enum LoopCheck:
+    CHECK_NOTHING = 0
+    CHECK_DIVISOR = 1      # integers: a zero in the second operand is refused
+
 cdef struct LoopEntry:
     InnerLoop inner        # NULL: NumPy has no such loop
     void* data
     int out                # DType of the result
+    int check              # LoopCheck: what binary() looks at before it calls the loop
 
 cdef LoopEntry* ufunc_loop(int uf, int dtype) noexcept nogil       # inner loop whose inputs all have this DType
+cdef const char* ufunc_name(int uf) noexcept nogil                 # torch's name, for messages
+cdef Array* fail_dtype(const char* name, int dtype) noexcept nogil # NULL, NotImplementedError "not implemented for 'Half'" recorded
 
 # out may be NULL (a new Array) or an Array of the result's shape and of any dtype the result may be cast to.
 cdef Array* unary(int uf, Array* a, Array* out) noexcept nogil                 # no dtype change but the loop's own
