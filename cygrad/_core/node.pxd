@@ -28,10 +28,13 @@ cdef enum NodeFlags:
     FLAG_HOOKS = 16          # has pre-hooks, hooks or retained grads: needs the GIL around apply
     FLAG_CREATED_IN_BACKWARD = 32
 
+cdef enum:
+    VAL_NONE = -0x7fffffffffffffff   # Val.i of an optional that is None
+
 cdef struct Val:             # a saved value that is no tensor
     int64_t i                # integers, bools, dtypes
     double d
-    IntList* list            # owned, compact: see intlist_save
+    IntList* list            # owned, compact (intlist_save); NULL: None
 
 cdef struct SavedArray:
     Array* array             # owned; NULL: not saved (no formula needs it, an optional was None, or released)
@@ -66,10 +69,16 @@ cdef struct NodeType:        # what all Nodes of one class share; static, made b
     const char* saved_scalar # one char a saved: 't' a tensor, 's' a number (shown as a Python number), 'l' part of a tensor list
     const char** val_names   # attribute _saved_<name>
     const char* val_kinds    # one char a val: its ValKind as '0' + kind
-    PyTypeObject* cls        # the Python class, made by register_node_type
+    void (*finalize)(NodeState* node) noexcept    # called with the GIL before the Node's references are dropped; NULL: nothing to do
+    PyTypeObject* cls        # the Python class, made by node_register
 
 cdef struct NodeState:
     PyObject* object         # the Node this is inside of (borrowed)
+    # Python objects, owned, NULL for none (with the GIL: Note [Ownership and locks of the graph])
+    PyObject* payload        # what this Node serves: the leaf of an AccumulateGrad, the context of a custom Function
+    PyObject* pre_hooks      # list of callables on the list of gradients that arrive (tensor hooks and retain_grad among them)
+    PyObject* hooks          # list of callables (grad_inputs, grad_outputs) after apply
+    PyObject* meta           # dict: metadata, made when asked for
     NodeType* type
     uint64_t sequence        # made later = larger
     int flags
@@ -81,6 +90,8 @@ cdef struct NodeState:
     Edge* edges
     SavedArray* saved
     Val* vals
+    void* block              # edges, saved and vals that are too many for the inline room
+    size_t block_size
     # engine scratch, valid for the claiming task
     void* task
     long dependencies
@@ -92,13 +103,7 @@ cdef struct NodeState:
 
 cdef class Node:
     cdef NodeState s
-    cdef object pre_hooks    # list of callables on the gradients that arrive (tensor hooks, retain_grad among them), or None
-    cdef object hooks        # list of callables (grad_inputs, grad_outputs) after apply, or None
-    cdef dict meta           # metadata, made when asked for
     cdef object __weakref__
-
-cdef class AccumulateGrad(Node):
-    cdef object variable_    # the leaf (a Tensor), strong; the leaf points back weakly
 
 # Building a Node (all with the GIL). n_edges etc. may exceed the inline room; blocks are taken then.
 cdef Node node_new(NodeType* t, int n_edges)                                     # edges empty, nothing saved, sequence number taken
@@ -106,7 +111,26 @@ cdef int node_register(NodeType* t) except -1                                   
 cdef inline int val_set_int(NodeState* s, int k, int64_t v) noexcept nogil:
     s.vals[k].i = v
     return 0
+cdef inline int val_set_float(NodeState* s, int k, double v) noexcept nogil:
+    s.vals[k].d = v
+    return 0
+cdef inline int val_set_none(NodeState* s, int k) noexcept nogil:                # an optional that is None
+    s.vals[k].i = VAL_NONE
+    return 0
 cdef int val_set_ints(NodeState* s, int k, const Py_ssize_t* v, int n) except -1
 cdef int node_track(Node n) except -1                                            # let the gc see it
 cdef void node_release_saved(NodeState* s) noexcept nogil                        # drops saved Arrays, sets FLAG_RELEASED (where anything was saved)
 cdef Array* unpack_array(NodeState* s, int k) noexcept nogil                     # borrowed; NULL with an error recorded: freed, or stale version; NULL without: None was saved
+cdef int saved_check(NodeState* s, int k) noexcept nogil                         # 0, or -1 with the refusal recorded
+cdef IntList* intlist_save(const Py_ssize_t* v, int n) noexcept nogil            # compact copy; NULL: out of memory, error recorded
+cdef void intlist_free(IntList* l) noexcept nogil
+
+# Turns saved entry k into a Tensor; set by tensor.pyx, which sits one floor above.
+ctypedef object (*UnpackHook)(NodeState* s, int k)
+cdef void set_unpack_hook(UnpackHook hook) noexcept
+
+cdef inline Node node_of(NodeState* s):
+    return <Node>s.object
+
+cdef inline object payload_of(NodeState* s):
+    return None if s.payload == NULL else <object>s.payload
