@@ -64,9 +64,10 @@ cdef inline void array_decref(Array* a) noexcept nogil:
     if a != NULL and ref_dec(&a.refs):
         array_free(a)
 
-# Nobody else can see or read this memory: it may be overwritten in place.
+# Nobody else can see or read this memory, and no element of it twice: it may be overwritten in place.
 cdef inline bint array_unshared(Array* a) noexcept nogil:
-    return ref_unique(&a.refs) and ref_unique(&a.storage.refs) and a.storage.owner == NULL
+    return (ref_unique(&a.refs) and ref_unique(&a.storage.refs) and a.storage.owner == NULL
+            and a.flags & (CONTIGUOUS | WRAPPED) == CONTIGUOUS)
 
 cdef inline bint same_shape(Array* a, Array* b) noexcept nogil:
     cdef int i

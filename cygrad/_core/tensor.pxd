@@ -1,9 +1,14 @@
+# Note [The grad of a leaf]
+# A backward that runs without the GIL cannot make a Tensor, so the first gradient of a leaf waits as `grad_array` until `.grad` is read. Both fields change
+# only under `grad_lock` (spin_trylock; a thread that holds the GIL gives it up while it waits). Further gradients are added in place to the memory of
+# whichever is there.
+#
 # Tensor: an Array with its place in the graph. The class holds data and identity; operations are generated and reach it through `methods`.
 
 from cpython.object cimport PyObject
 from cygrad._core.array cimport Array, IntList
 from cygrad._core.memory cimport VersionCounter
-from cygrad._core.node cimport Node, NodeState, NodeType, AccumulateGrad
+from cygrad._core.node cimport Node, NodeState, NodeType
 
 cdef class Tensor:
     cdef Array* a                     # owned, never NULL after creation
@@ -14,7 +19,7 @@ cdef class Tensor:
     cdef VersionCounter* version      # Note [Versions]: in the storage; or in own_version's storage
     cdef Array* own_version           # owned; usually NULL
     cdef NodeState* accumulator       # a leaf's AccumulateGrad (borrowed: the Node clears this when it dies); NULL: not made yet
-    cdef int grad_lock                # guards grad_obj and grad_array, see Note [The grad of a leaf] in accumulate.pyx
+    cdef int grad_lock                # guards grad_obj and grad_array, Note [The grad of a leaf]
     cdef object grad_obj              # Tensor | None
     cdef Array* grad_array            # owned; a gradient that has no Tensor yet (made by the engine without the GIL)
     cdef object base_                 # views: the base Tensor, else None
@@ -39,3 +44,38 @@ cdef int view_set(Tensor view, Tensor source) except -1                  # base 
 
 cdef inline bint needs_grad(Tensor t) noexcept:
     return t is not None and t.requires_grad_
+
+# Writing in place (with the GIL)
+cdef int inplace_check(Tensor t, const char* operation) except -1         # refuses leaves that require grad, expanded and read-only memory, before anything changed
+cdef int version_bump(Tensor t, const char* operation) except -1         # one write happened; `operation` is a string constant
+cdef int inplace_history(Tensor t, Node n) except -1                      # the written tensor becomes output 0 of n
+
+cdef int grad_lock_take(Tensor t) noexcept                                # with the GIL
+cdef Tensor grad_of(Tensor t)                                             # the .grad as a Tensor, or None
+cdef int array_replace(Tensor t, Array* a) except -1                      # t shows other memory (steals the reference); its version follows
+
+# Operators ("a + b"): filled by operators.pyx, one floor above, since operations need Tensor.
+cdef enum:
+    OP_ADD, OP_SUB, OP_MUL, OP_MATMUL, OP_DIV, OP_FLOORDIV, OP_MOD, OP_POW, OP_AND, OP_OR, OP_XOR, OP_LSHIFT, OP_RSHIFT,
+    OP_IADD, OP_ISUB, OP_IMUL, OP_IDIV, OP_IFLOORDIV, OP_IMOD, OP_IPOW, OP_IAND, OP_IOR, OP_IXOR, OP_ILSHIFT, OP_IRSHIFT, OP_GETITEM,
+    N_OPERATORS
+ctypedef object (*Operator)(object a, object b)
+ctypedef object (*UnaryOperator)(Tensor a)
+ctypedef object (*CompareOperator)(Tensor a, object b, int op)
+ctypedef int (*SetItemOperator)(Tensor t, object index, object value) except -1
+
+cdef struct OperatorTable:
+    Operator binary[26]
+    UnaryOperator neg
+    UnaryOperator invert
+    UnaryOperator absolute
+    CompareOperator compare
+    SetItemOperator set_item
+
+cdef OperatorTable operators
+
+# Hooks of the engine: runs the pre-hooks of a Node on its list of gradients (Tensor | None) and returns the list.
+cdef list run_pre_hooks(NodeState* s, list grads)
+
+ctypedef int (*BufferHook)(Tensor t, Py_buffer* buffer, int flags) except -1
+cdef void set_buffer_hook(BufferHook hook) noexcept       # interop.pyx, one floor above

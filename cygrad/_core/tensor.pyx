@@ -1,0 +1,899 @@
+# Tensor: an Array with its place in the graph. Contract and notes: tensor.pxd. Operations are generated and installed as methods; operators come
+# through the table `operators`; how tensors are made from Python data is in creation.pyx, what they give to NumPy in interop.pyx.
+
+import weakref
+cimport cython
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_INCREF, Py_DECREF
+from cpython.bool cimport PyBool_Check
+from cpython.dict cimport PyDict_SetItem
+from libc.string cimport memset
+from cygrad._core.array cimport (
+    array_incref, array_decref, array_empty, array_alias, same_shape, scalar_bool, scalar_int, scalar_double, scalar_complex,
+    CONTIGUOUS, WRAPPED, normalize_dim)
+from cygrad._core.atomics cimport spin_trylock, spin_unlock, atomic_add, atomic_load, likely, unlikely
+from cygrad._core.device cimport device_object
+from cygrad._core.dtypes cimport ITEMSIZE, BOOL, FLOAT32, is_integral_code, is_complex_code, is_float_code, dtype_object, dtype_cname
+from cygrad._core.errors cimport raise_pending
+from cygrad._core.grad_mode cimport grad_enabled
+from cygrad._core.node cimport (
+    node_new, node_register, node_track, node_of, payload_of, saved_check, set_unpack_hook, intlist_save, Edge, SavedArray,
+    FLAG_ACCUMULATE, FLAG_HOOKS, FLAG_TRACKED)
+from cygrad._core.size cimport size_new
+
+cdef extern from "Python.h":
+    int PyLong_AsLongLongAndOverflow(object, int*) except? -1
+    object PyUnicode_FromString(const char*)
+    void PyType_Modified(PyTypeObject*)
+    void* PyLong_AsVoidPtr(object)
+
+cdef extern from *:
+    """
+    static inline int cg_has_dict(PyObject *o) { PyObject **d = _PyObject_GetDictPtr(o); return d && *d; }
+    static newfunc cg_original_new;
+    static inline void cg_set_new(PyTypeObject *t, void *f) { cg_original_new = t->tp_new; t->tp_new = (newfunc)f; }
+    static inline PyObject *cg_call_new(PyTypeObject *t, PyObject *args, PyObject *kw) { return cg_original_new(t, args, kw); }
+    """
+    ctypedef struct PyTypeDict "PyTypeObject":
+        PyObject* tp_dict
+    bint has_attributes "cg_has_dict"(object o)
+    void set_tp_new "cg_set_new"(PyTypeObject* t, void* function)
+    object call_original_new "cg_call_new"(PyTypeObject* t, PyObject* args, PyObject* kwargs)
+
+cdef NodeType NT_accumulate
+
+
+@cython.freelist(512)
+cdef class Tensor:
+    """A multi-dimensional array of one dtype that remembers how it was computed.
+
+    Made by functions such as ``cygrad.tensor`` and ``cygrad.zeros``. With ``requires_grad=True``, operations on it are recorded, and ``backward()`` on a
+    result fills ``.grad`` of the leaves it was computed from.
+    """
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        from cygrad._core.creation import _legacy_constructor
+        if args or kwargs:
+            _legacy_constructor(self, *args, **kwargs)
+
+    def __dealloc__(self):
+        array_decref(self.a)
+        array_decref(self.own_version)
+        array_decref(self.grad_array)
+
+    # ---- data -------------------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the dimensions."""
+        return size_new(self.a.ndim, self.a.shape)
+
+    def size(self, dim: int | None = None):
+        """The shape, or the size of dimension ``dim``. Raises IndexError if there is no such dimension."""
+        cdef int d
+        if dim is None:
+            return size_new(self.a.ndim, self.a.shape)
+        d = normalize_dim(dim, self.a.ndim)
+        if d < 0:
+            raise_pending()
+        if self.a.ndim == 0:
+            raise IndexError("cygrad: Tensor.size: dimension specified as %d but tensor has no dimensions" % dim)
+        return self.a.shape[d]
+
+    def stride(self, dim: int | None = None):
+        """How many elements lie between neighbours along each dimension (or along ``dim``)."""
+        cdef int d, i
+        cdef Py_ssize_t item = ITEMSIZE[self.a.dtype]
+        if dim is None:
+            return tuple([self.a.strides[i] // item for i in range(self.a.ndim)])
+        d = normalize_dim(dim, self.a.ndim)
+        if d < 0:
+            raise_pending()
+        if self.a.ndim == 0:
+            raise IndexError("cygrad: Tensor.stride: dimension specified as %d but tensor has no dimensions" % dim)
+        return self.a.strides[d] // item
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self.a.ndim
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self.a.ndim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self.a.numel
+
+    @property
+    def dtype(self):
+        """The dtype of the elements."""
+        return dtype_object(self.a.dtype)
+
+    @property
+    def device(self):
+        """Where the memory lies."""
+        return device_object(self.a.storage.device)
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in memory in C order without gaps."""
+        return self.a.flags & CONTIGUOUS != 0
+
+    def storage_offset(self) -> int:
+        """The position of the first element in its storage, in elements."""
+        return (self.a.data - self.a.storage.data) // ITEMSIZE[self.a.dtype]
+
+    def data_ptr(self) -> int:
+        """The address of the first element (0 for tensors without elements)."""
+        return <size_t>self.a.data if self.a.numel else 0
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is float16, float32 or float64."""
+        return is_float_code(self.a.dtype)
+
+    def is_complex(self) -> bool:
+        """Whether the dtype is complex64 or complex128."""
+        return is_complex_code(self.a.dtype)
+
+    def is_signed(self) -> bool:
+        """Whether the dtype has negative values."""
+        return dtype_object(self.a.dtype).is_signed
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory lies on a CUDA device."""
+        return self.a.storage.device & 0xff == 1
+
+    # ---- graph ------------------------------------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients are computed for this tensor. Settable on leaves of floating-point or complex dtype."""
+        return self.requires_grad_
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not PyBool_Check(value):
+            raise RuntimeError(f"cygrad: requires_grad must be a bool, not {type(value).__name__}")
+        requires_grad_set(self, value)
+
+    def requires_grad_(self, requires_grad: bool = True):
+        """Set ``requires_grad`` in place and return the tensor. RuntimeError for non-leaves set to False and for integer dtypes."""
+        requires_grad_set(self, requires_grad)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made this tensor: gradients end here."""
+        return self.grad_fn_ is None
+
+    @property
+    def grad_fn(self):
+        """The Node that computes this tensor's gradient further back; None for leaves."""
+        return self.grad_fn_
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of its ``grad_fn`` this tensor is."""
+        return self.output_nr_
+
+    @property
+    def _version(self) -> int:
+        """How often the memory was written in place; shared by views and detached aliases."""
+        return atomic_load(&self.version.value)
+
+    @property
+    def _base(self):
+        """The tensor this one is a view of, or None."""
+        return self.base_
+
+    def _is_view(self) -> bool:
+        """Whether this tensor is a differentiable view of another one."""
+        return self.base_ is not None
+
+    @property
+    def grad(self):
+        """The accumulated gradient (a tensor of the same shape and dtype), or None."""
+        if self.grad_fn_ is not None and not self.retains_grad_:
+            import warnings
+            warnings.warn("cygrad: the .grad attribute of a Tensor that is not a leaf Tensor is being accessed: it is not filled by backward(). "
+                          "Call retain_grad() on the tensor before backward() if you want it.", UserWarning, stacklevel=2)
+        return grad_of(self)
+
+    @grad.setter
+    def grad(self, value) -> None:
+        cdef Tensor g
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(f"cygrad: assigned grad expected to be a Tensor or None but got {type(value).__name__}")
+            if value is self:
+                raise RuntimeError("cygrad: can't assign Variable as its own grad")
+            g = value
+            if g.a.dtype != self.a.dtype:
+                raise RuntimeError(f"cygrad: assigned grad has data of a different type: {dtype_object(g.a.dtype)} for a tensor of {dtype_object(self.a.dtype)}; cast it first")
+            if not same_shape(g.a, self.a):
+                raise RuntimeError(f"cygrad: assigned grad has data of a different size: {list(g.shape)} for a tensor of {list(self.shape)}")
+        grad_store(self, value)
+
+    @grad.deleter
+    def grad(self) -> None:
+        grad_store(self, None)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether this non-leaf keeps its gradient (see ``retain_grad``)."""
+        return self.retains_grad_
+
+    def retain_grad(self) -> None:
+        """Let ``backward()`` fill ``.grad`` of this non-leaf too. No effect on leaves; RuntimeError if the tensor does not require grad."""
+        if not self.requires_grad_:
+            raise RuntimeError("cygrad: can't retain_grad on Tensor that has requires_grad=False")
+        if self.grad_fn_ is None or self.retains_grad_:
+            return
+        hook_add(&self.grad_fn_.s, RetainGrad(self))
+        self.retains_grad_ = True
+
+    def register_hook(self, hook):
+        """Call ``hook(grad)`` when the gradient of this tensor has been computed; a tensor it returns replaces the gradient.
+
+        Returns a handle whose ``remove()`` takes the hook away. RuntimeError if the tensor does not require grad.
+        """
+        from cygrad.utils.hooks import RemovableHandle
+        cdef NodeState* s
+        if not self.requires_grad_:
+            raise RuntimeError("cygrad: cannot register a hook on a tensor that doesn't require gradient")
+        if self.hooks_ is None:
+            self.hooks_ = {}
+        handle = RemovableHandle(self.hooks_)
+        if self.grad_fn_ is not None:
+            if not self.hooks_:
+                hook_add(&self.grad_fn_.s, TensorHooks(self.hooks_, self.output_nr_))
+        elif self.accumulator != NULL:
+            self.accumulator.flags |= FLAG_HOOKS
+            node_track(node_of(self.accumulator))
+        self.hooks_[handle.id] = hook
+        return handle
+
+    def detach(self):
+        """A tensor that shares memory and version counter, outside of the graph."""
+        return tensor_alias(self)
+
+    def detach_(self):
+        """Take this tensor out of the graph in place. RuntimeError for views."""
+        if self.base_ is not None and self.requires_grad_:
+            raise RuntimeError("cygrad: Can't detach views in-place; use detach() instead")
+        self.grad_fn_ = None
+        self.output_nr_ = 0
+        self.requires_grad_ = False
+        self.retains_grad_ = False
+        return self
+
+    @property
+    def data(self):
+        """An alias of the memory that is outside of the graph and has a version counter of its own: writes to it are not noticed by autograd."""
+        cdef Tensor t = tensor_wrap(array_incref(self.a))
+        own_version_set(t, 0)
+        return t
+
+    @data.setter
+    def data(self, Tensor value not None) -> None:
+        cdef long kept = atomic_load(&self.version.value)
+        if value.a.dtype != self.a.dtype and self.requires_grad_ and is_integral_code(value.a.dtype):
+            raise RuntimeError("cygrad: data set to a tensor that requires gradients must be floating point or complex dtype")
+        cdef Array* old = self.a
+        self.a = array_incref(value.a)
+        own_version_set(self, kept)
+        array_decref(old)
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Compute the gradients of this tensor with respect to the leaves of its graph and add them to their ``.grad``.
+
+        ``gradient``: the cotangent, of this tensor's shape; may be left out for one element. ``retain_graph``: keep saved tensors for another backward
+        (default: ``create_graph``). ``create_graph``: record the backward, for higher derivatives. ``inputs``: accumulate into these tensors alone.
+        Raises RuntimeError as ``cygrad.autograd.backward`` does.
+        """
+        from cygrad.autograd import backward
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    # ---- Python protocol --------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        from cygrad._printing import tensor_repr
+        return tensor_repr(self)
+
+    def __format__(self, spec: str) -> str:
+        if self.a.ndim == 0:
+            return self.item().__format__(spec)
+        return object.__format__(self, spec)
+
+    def __hash__(self) -> int:
+        return <Py_ssize_t>(<size_t><void*>self >> 4)
+
+    def __len__(self) -> int:
+        if self.a.ndim == 0:
+            raise TypeError("cygrad: len() of a 0-d tensor")
+        return self.a.shape[0]
+
+    def __iter__(self):
+        if self.a.ndim == 0:
+            raise TypeError("cygrad: iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __bool__(self) -> bool:
+        if self.a.numel != 1:
+            raise RuntimeError(f"cygrad: Boolean value of Tensor with {'no' if self.a.numel == 0 else 'more than one'} value{'s' if self.a.numel == 0 else ''} is ambiguous; "
+                               "use any() or all(), or compare one element")
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self.a.numel != 1 or not is_integral_code(self.a.dtype):
+            raise TypeError("cygrad: only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __contains__(self, element) -> bool:
+        if not isinstance(element, (Tensor, int, float, complex)):
+            raise RuntimeError(f"cygrad: Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element).__name__}")
+        return bool((self == element).any())
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        if buffer_hook == NULL:
+            raise BufferError("cygrad: the buffer protocol is not available")
+        buffer_hook(self, buffer, flags)
+
+    def __neg__(self):
+        return operators.neg(self)
+
+    def __pos__(self):
+        return self.positive()
+
+    def __abs__(self):
+        return operators.absolute(self)
+
+    def __invert__(self):
+        return operators.invert(self)
+
+    def __richcmp__(self, other, int op):
+        return operators.compare(self, other, op)
+
+    def __getitem__(self, index):
+        return operators.binary[OP_GETITEM](self, index)
+
+    def __setitem__(self, index, value):
+        operators.set_item(self, index, value)
+
+    def __delitem__(self, index):
+        raise TypeError("cygrad: Tensor does not support deleting items")
+
+    def __add__(self, other):
+        return operators.binary[OP_ADD](self, other)
+
+    def __radd__(self, other):
+        return operators.binary[OP_ADD](other, self)
+
+    def __sub__(self, other):
+        return operators.binary[OP_SUB](self, other)
+
+    def __rsub__(self, other):
+        return operators.binary[OP_SUB](other, self)
+
+    def __mul__(self, other):
+        return operators.binary[OP_MUL](self, other)
+
+    def __rmul__(self, other):
+        return operators.binary[OP_MUL](other, self)
+
+    def __matmul__(self, other):
+        return operators.binary[OP_MATMUL](self, other)
+
+    def __rmatmul__(self, other):
+        return operators.binary[OP_MATMUL](other, self)
+
+    def __truediv__(self, other):
+        return operators.binary[OP_DIV](self, other)
+
+    def __rtruediv__(self, other):
+        return operators.binary[OP_DIV](other, self)
+
+    def __floordiv__(self, other):
+        return operators.binary[OP_FLOORDIV](self, other)
+
+    def __rfloordiv__(self, other):
+        return operators.binary[OP_FLOORDIV](other, self)
+
+    def __mod__(self, other):
+        return operators.binary[OP_MOD](self, other)
+
+    def __rmod__(self, other):
+        return operators.binary[OP_MOD](other, self)
+
+    def __and__(self, other):
+        return operators.binary[OP_AND](self, other)
+
+    def __rand__(self, other):
+        return operators.binary[OP_AND](other, self)
+
+    def __or__(self, other):
+        return operators.binary[OP_OR](self, other)
+
+    def __ror__(self, other):
+        return operators.binary[OP_OR](other, self)
+
+    def __xor__(self, other):
+        return operators.binary[OP_XOR](self, other)
+
+    def __rxor__(self, other):
+        return operators.binary[OP_XOR](other, self)
+
+    def __lshift__(self, other):
+        return operators.binary[OP_LSHIFT](self, other)
+
+    def __rlshift__(self, other):
+        return operators.binary[OP_LSHIFT](other, self)
+
+    def __rshift__(self, other):
+        return operators.binary[OP_RSHIFT](self, other)
+
+    def __rrshift__(self, other):
+        return operators.binary[OP_RSHIFT](other, self)
+
+    def __pow__(self, other, modulus):
+        if modulus is not None:
+            return NotImplemented
+        return operators.binary[OP_POW](self, other)
+
+    def __rpow__(self, other, modulus):
+        return operators.binary[OP_POW](other, self)
+
+    def __iadd__(self, other):
+        return operators.binary[OP_IADD](self, other)
+
+    def __isub__(self, other):
+        return operators.binary[OP_ISUB](self, other)
+
+    def __imul__(self, other):
+        return operators.binary[OP_IMUL](self, other)
+
+    def __itruediv__(self, other):
+        return operators.binary[OP_IDIV](self, other)
+
+    def __ifloordiv__(self, other):
+        return operators.binary[OP_IFLOORDIV](self, other)
+
+    def __imod__(self, other):
+        return operators.binary[OP_IMOD](self, other)
+
+    def __iand__(self, other):
+        return operators.binary[OP_IAND](self, other)
+
+    def __ior__(self, other):
+        return operators.binary[OP_IOR](self, other)
+
+    def __ixor__(self, other):
+        return operators.binary[OP_IXOR](self, other)
+
+    def __ilshift__(self, other):
+        return operators.binary[OP_ILSHIFT](self, other)
+
+    def __irshift__(self, other):
+        return operators.binary[OP_IRSHIFT](self, other)
+
+    def __ipow__(self, other):
+        return operators.binary[OP_IPOW](self, other)
+
+
+# ---- making ---------------------------------------------------------------------------------------------------------
+
+cdef BufferHook buffer_hook = NULL
+
+
+cdef Tensor tensor_wrap(Array* a):
+    cdef Tensor t
+    if unlikely(a == NULL):
+        raise_pending()
+    t = Tensor.__new__(Tensor)
+    t.a = a
+    t.version = &a.storage.version
+    return t
+
+
+cdef PyObject* python_new(PyTypeObject* cls, PyObject* args, PyObject* kwargs) except NULL:
+    # Python-level construction (subclasses too): never without an Array, whatever __init__ does.
+    cdef Tensor t = <Tensor>call_original_new(cls, args, kwargs)
+    cdef Py_ssize_t nothing = 0
+    t.a = array_empty(FLOAT32, 1, &nothing)
+    if t.a == NULL:
+        raise_pending()
+    t.version = &t.a.storage.version
+    Py_INCREF(t)
+    return <PyObject*>t
+
+
+cdef Tensor tensor_number(object number):
+    cdef int overflow = 0
+    cdef long long v
+    if type(number) is float:
+        return tensor_wrap(scalar_double(<double>number))
+    if type(number) is int:
+        v = PyLong_AsLongLongAndOverflow(number, &overflow)
+        if overflow:
+            raise RuntimeError(f"cygrad: value cannot be converted to type int64_t without overflow: {number}")
+        return tensor_wrap(scalar_int(v))
+    if isinstance(number, bool):
+        return tensor_wrap(scalar_bool(number))
+    if isinstance(number, int):
+        return tensor_number(int(number))
+    if isinstance(number, float):
+        return tensor_wrap(scalar_double(<double>number))
+    if isinstance(number, complex):
+        return tensor_wrap(scalar_complex(number.real, number.imag))
+    return None
+
+
+cdef Tensor as_operand(object obj, const char* operation):
+    cdef Tensor t
+    if likely(isinstance(obj, Tensor)):
+        return <Tensor>obj
+    t = tensor_number(obj)
+    if t is not None:
+        return t
+    import numpy
+    if isinstance(obj, numpy.generic):
+        t = tensor_number(obj.item())
+        if t is not None:
+            return t
+    if isinstance(obj, numpy.ndarray):
+        from cygrad._core.interop import from_numpy
+        return from_numpy(obj)
+    raise TypeError(f"{operation.decode()}(): argument must be Tensor or a number, not {type(obj).__name__}")
+
+
+cdef Tensor tensor_alias(Tensor t):
+    cdef Tensor r = tensor_wrap(array_alias(t.a) if t.a.flags & WRAPPED else array_incref(t.a))
+    if t.own_version != NULL:
+        r.own_version = array_incref(t.own_version)
+        r.version = t.version
+    return r
+
+
+cdef int own_version_set(Tensor t, long value) except -1:
+    cdef Array* counter = array_empty(BOOL, 0, NULL)
+    if counter == NULL:
+        raise_pending()
+    array_decref(t.own_version)
+    t.own_version = counter
+    t.version = &counter.storage.version
+    t.version.value = value
+    return 0
+
+
+cdef int array_replace(Tensor t, Array* a) except -1:
+    cdef Array* old = t.a
+    if a == NULL:
+        raise_pending()
+    t.a = a
+    if t.own_version == NULL:
+        t.version = &a.storage.version
+    array_decref(old)
+    return 0
+
+
+# ---- recording ------------------------------------------------------------------------------------------------------
+
+cdef int requires_grad_set(Tensor t, bint value) except -1:
+    if t.grad_fn_ is not None:
+        if not value:
+            raise RuntimeError("cygrad: you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
+                               "doesn't require differentiation use var_no_grad = var.detach().")
+        return 0
+    if value and is_integral_code(t.a.dtype):
+        raise RuntimeError(f"cygrad: only Tensors of floating point and complex dtype can require gradients, not {dtype_object(t.a.dtype)}; cast it with .float() first")
+    t.requires_grad_ = value
+    return 0
+
+
+cdef void accumulate_finalize(NodeState* s) noexcept:
+    # The leaf's weak pointer to its AccumulateGrad ends with the Node.
+    if s.payload != NULL:
+        (<Tensor>s.payload).accumulator = NULL
+
+
+cdef NodeState* gradient_edge(Tensor t, int* nr) except? NULL:
+    # The Node's count is raised for the caller.
+    cdef Node n
+    if t.grad_fn_ is not None:
+        nr[0] = t.output_nr_
+        Py_INCREF(t.grad_fn_)
+        return &t.grad_fn_.s
+    nr[0] = 0
+    if not t.requires_grad_:
+        return NULL
+    if t.accumulator == NULL:
+        n = node_new(&NT_accumulate, 0)
+        n.s.flags |= FLAG_ACCUMULATE
+        Py_INCREF(t)
+        n.s.payload = <PyObject*>t
+        t.accumulator = &n.s
+        if t.hooks_ is not None or has_attributes(t):
+            if t.hooks_:
+                n.s.flags |= FLAG_HOOKS
+            node_track(n)
+        Py_INCREF(n)
+        return &n.s
+    Py_INCREF(node_of(t.accumulator))
+    return t.accumulator
+
+
+cdef int edge_set(Node n, int k, Tensor t, Array* result) except -1:
+    cdef Edge* e = &n.s.edges[k]
+    if t is None or not t.requires_grad_:
+        e.next = NULL
+        return 0
+    e.next = gradient_edge(t, &e.input_nr)
+    e.dtype = t.a.dtype
+    e.shape = NULL
+    if result != NULL and t.a != result and not same_shape(t.a, result):
+        e.shape = intlist_save(t.a.shape, t.a.ndim)
+        if e.shape == NULL:
+            raise_pending()
+    if e.next.flags & FLAG_TRACKED:
+        node_track(n)
+    return 0
+
+
+cdef int save_input(Node n, int slot, Tensor t, int edge) except -1:
+    cdef SavedArray* s = &n.s.saved[slot]
+    if t is None:
+        return 0
+    s.array = array_incref(t.a)
+    s.version = t.version
+    s.version_owner = array_incref(t.own_version)
+    s.expected = atomic_load(&t.version.value)
+    s.edge = edge
+    s.output_nr = 0
+    return 0
+
+
+cdef int save_output(Node n, int slot, Tensor result, int output_nr) except -1:
+    save_input(n, slot, result, -2)
+    n.s.saved[slot].output_nr = output_nr
+    return 0
+
+
+cdef int history_set(Tensor result, Node n, int output_nr) except -1:
+    if unlikely(is_integral_code(result.a.dtype)):
+        return 0
+    result.grad_fn_ = n
+    result.output_nr_ = output_nr
+    result.requires_grad_ = True
+    return 0
+
+
+cdef Tensor unpack_tensor(NodeState* s, int k):
+    cdef SavedArray* saved = &s.saved[k]
+    cdef Tensor t
+    cdef NodeState* origin
+    if saved_check(s, k) != 0:
+        raise_pending()
+    if saved.array == NULL:
+        return None
+    origin = NULL
+    if saved.edge == -2:
+        origin = s
+    elif saved.edge >= 0:
+        origin = s.edges[saved.edge].next
+    if origin != NULL and origin.flags & FLAG_ACCUMULATE and (<Tensor>origin.payload).a == saved.array:
+        return <Tensor>origin.payload
+    t = tensor_wrap(array_incref(saved.array))
+    t.version = saved.version
+    t.own_version = array_incref(saved.version_owner)
+    if origin != NULL:
+        t.grad_fn_ = node_of(origin)
+        t.output_nr_ = saved.output_nr if saved.edge == -2 else s.edges[saved.edge].input_nr
+        t.requires_grad_ = True
+    return t
+
+
+cdef object unpack_for_node(NodeState* s, int k):
+    return unpack_tensor(s, k)
+
+
+cdef int view_set(Tensor view, Tensor source) except -1:
+    view.base_ = source if source.base_ is None else source.base_
+    if source.own_version != NULL:
+        view.own_version = array_incref(source.own_version)
+        view.version = source.version
+    return 0
+
+
+# ---- writing in place -----------------------------------------------------------------------------------------------
+
+cdef int inplace_check(Tensor t, const char* operation) except -1:
+    cdef int i
+    if t.a.storage.read_only:
+        raise RuntimeError(f"cygrad: {operation.decode()}: the memory of this tensor is read-only (it came from an array that is not writeable); work on a clone()")
+    for i in range(t.a.ndim):
+        if t.a.strides[i] == 0 and t.a.shape[i] > 1:
+            raise RuntimeError(f"cygrad: {operation.decode()}: unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                               "Please clone() the tensor before performing the operation.")
+    if t.requires_grad_ and grad_enabled():
+        if t.grad_fn_ is None:
+            raise RuntimeError(f"cygrad: {operation.decode()}: a leaf Variable that requires grad is being used in an in-place operation; do it under no_grad(), or on a clone()")
+        if t.base_ is not None:
+            raise RuntimeError(f"cygrad: {operation.decode()}: writing in place to a view that is recorded is not supported yet; write to a clone()")
+    return 0
+
+
+cdef int version_bump(Tensor t, const char* operation) except -1:
+    t.version.writer = operation
+    atomic_add(&t.version.value, 1)
+    return 0
+
+
+cdef int inplace_history(Tensor t, Node n) except -1:
+    t.hooks_ = None
+    t.retains_grad_ = False
+    return history_set(t, n, 0)
+
+
+# ---- grad of leaves -------------------------------------------------------------------------------------------------
+
+cdef int grad_lock_take(Tensor t) noexcept:
+    while not spin_trylock(&t.grad_lock):
+        with nogil:
+            pass
+    return 0
+
+
+cdef Tensor grad_of(Tensor t):
+    cdef Array* waiting
+    cdef Tensor made
+    if t.grad_array != NULL:
+        made = Tensor.__new__(Tensor)
+        grad_lock_take(t)
+        waiting = t.grad_array
+        t.grad_array = NULL
+        if waiting != NULL:
+            made.a = waiting
+            made.version = &waiting.storage.version
+            t.grad_obj = made
+        spin_unlock(&t.grad_lock)
+    return <Tensor>t.grad_obj
+
+
+cdef int grad_store(Tensor t, object value) except -1:
+    cdef Array* waiting
+    old = t.grad_obj             # keeps it alive past the lock: its end may run Python
+    if value is not None and (<Tensor>value).grad_fn_ is not None and t.accumulator != NULL:
+        node_track(node_of(t.accumulator))
+    grad_lock_take(t)
+    waiting = t.grad_array
+    t.grad_array = NULL
+    t.grad_obj = value
+    spin_unlock(&t.grad_lock)
+    array_decref(waiting)
+    return 0
+
+
+# ---- hooks ----------------------------------------------------------------------------------------------------------
+
+cdef int hook_add(NodeState* s, object hook) except -1:
+    cdef list hooks
+    if s.pre_hooks == NULL:
+        hooks = []
+        Py_INCREF(hooks)
+        s.pre_hooks = <PyObject*>hooks
+    (<list>s.pre_hooks).append(hook)
+    s.flags |= FLAG_HOOKS
+    node_track(node_of(s))
+    return 0
+
+
+cdef class TensorHooks:
+    """The hooks of one non-leaf tensor, called on its entry of the gradients that reach its Node."""
+
+    cdef dict hooks
+    cdef int output_nr
+
+    def __init__(self, dict hooks, int output_nr):
+        self.hooks = hooks
+        self.output_nr = output_nr
+
+    def __call__(self, list grads) -> None:
+        grads[self.output_nr] = run_tensor_hooks(self.hooks, grads[self.output_nr])
+
+
+cdef class RetainGrad:
+    """Keeps the gradient of one non-leaf tensor; the tensor is held weakly."""
+
+    cdef object tensor
+    cdef int output_nr
+
+    def __init__(self, Tensor tensor):
+        self.tensor = weakref.ref(tensor)
+        self.output_nr = tensor.output_nr_
+
+    def __call__(self, list grads) -> None:
+        cdef Tensor t = self.tensor()
+        grad = grads[self.output_nr]
+        if t is None or grad is None:
+            return
+        held = grad_of(t)
+        grad_store(t, grad if held is None else held + grad)
+
+
+cdef object run_tensor_hooks(dict hooks, object grad):
+    if grad is None:
+        return None
+    for hook in list(hooks.values()):
+        replaced = hook(grad)
+        if replaced is not None:
+            if not isinstance(replaced, Tensor):
+                raise TypeError(f"cygrad: expected Variable, but hook returned '{type(replaced).__name__}'; a tensor hook returns a Tensor or None")
+            if not same_shape((<Tensor>replaced).a, (<Tensor>grad).a):
+                raise RuntimeError(f"cygrad: hook '{getattr(hook, '__name__', hook)}' has changed the size of value: {list(grad.shape)} became {list(replaced.shape)}")
+            if (<Tensor>replaced).a.dtype != (<Tensor>grad).a.dtype:
+                raise RuntimeError(f"cygrad: hook '{getattr(hook, '__name__', hook)}' has changed the type of value: {grad.dtype} became {replaced.dtype}")
+            grad = replaced
+    return grad
+
+
+cdef list run_pre_hooks(NodeState* s, list grads):
+    cdef Tensor leaf
+    if s.flags & FLAG_ACCUMULATE:
+        leaf = <Tensor>s.payload
+        if leaf.hooks_:
+            grads[0] = run_tensor_hooks(leaf.hooks_, grads[0])
+        return grads
+    if s.pre_hooks != NULL:
+        # retain_grad sees what the hooks made of the gradient, whatever the order of registration
+        for hook in list(<list>s.pre_hooks):
+            if type(hook) is not RetainGrad:
+                hook(grads)
+        for hook in list(<list>s.pre_hooks):
+            if type(hook) is RetainGrad:
+                hook(grads)
+    return grads
+
+
+# ---- installing -----------------------------------------------------------------------------------------------------
+
+def _install_methods(functions: dict[str, object]) -> None:
+    """Add functions (which take the tensor first) and properties to the class Tensor: how floors above give Tensor its operations."""
+    cdef PyObject* table = (<PyTypeDict*><PyTypeObject*>Tensor).tp_dict
+    for name, function in functions.items():
+        PyDict_SetItem(<object>table, name, function)
+    PyType_Modified(<PyTypeObject*>Tensor)
+
+
+cdef void set_buffer_hook(BufferHook hook) noexcept:
+    global buffer_hook
+    buffer_hook = hook
+
+
+cdef int setup() except -1:
+    memset(&NT_accumulate, 0, sizeof(NT_accumulate))
+    NT_accumulate.name = "AccumulateGrad"
+    NT_accumulate.n_outputs = 1
+    NT_accumulate.finalize = accumulate_finalize
+    node_register(&NT_accumulate)
+    (<object>NT_accumulate.cls).variable = property(accumulate_variable, doc="The leaf whose .grad this Node adds to.")
+    set_unpack_hook(unpack_for_node)
+    set_tp_new(<PyTypeObject*>Tensor, <void*>python_new)
+    return 0
+
+
+def accumulate_variable(Node node):
+    """The leaf tensor of an AccumulateGrad."""
+    return payload_of(&node.s)
+
+setup()
