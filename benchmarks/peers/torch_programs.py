@@ -1,0 +1,201 @@
+"""The workloads written against the torch API: what cygrad and torch run, line for line the same.
+
+They are written as users write them: plain functions, operators, `loss.backward()`. A program prepares its
+tensors from the data and returns the step that is timed; a step clears the gradients of the step before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from benchmarks.peers.base import Job, jobs
+from benchmarks.peers.torch_api import Tensor, TorchModule
+from benchmarks.workloads import FloatArray, Inputs
+
+Step = Callable[[], Sequence[Tensor | None]]
+
+
+def _leaf(torch: TorchModule, array: FloatArray) -> Tensor:
+    return torch.tensor(array).requires_grad_()
+
+
+def chain_forward(torch: TorchModule, inputs: Inputs) -> Step:
+    """`y = y * a`, many times; recorded, and dropped with its graph."""
+    x, a = _leaf(torch, inputs["x"]), _leaf(torch, inputs["a"])
+    count = inputs.count
+
+    def step() -> Sequence[Tensor | None]:
+        y = x
+        for _ in range(count):
+            y = y * a
+        return (y,)
+
+    return step
+
+
+def chain(torch: TorchModule, inputs: Inputs) -> Step:
+    """`y = y * a`, many times, then the gradient of its sum."""
+    x, a = _leaf(torch, inputs["x"]), _leaf(torch, inputs["a"])
+    count = inputs.count
+
+    def step() -> Sequence[Tensor | None]:
+        x.grad = a.grad = None
+        y = x
+        for _ in range(count):
+            y = y * a
+        total = y.sum()
+        total.backward()
+        return total, x.grad, a.grad
+
+    return step
+
+
+def deep_chain(torch: TorchModule, inputs: Inputs) -> Step:
+    """`y = y + a`, very many times, then the gradient of its sum."""
+    x, a = _leaf(torch, inputs["x"]), _leaf(torch, inputs["a"])
+    count = inputs.count
+
+    def step() -> Sequence[Tensor | None]:
+        x.grad = a.grad = None
+        y = x
+        for _ in range(count):
+            y = y + a
+        total = y.sum()
+        total.backward()
+        return total, x.grad, a.grad
+
+    return step
+
+
+def _dense(torch: TorchModule, inputs: Inputs) -> list[Tensor]:
+    return [_leaf(torch, inputs[name]) for name in ("w1", "b1", "w2", "b2", "w3", "b3")]
+
+
+def tiny_mlp(torch: TorchModule, inputs: Inputs) -> Step:
+    """Three dense layers with tanh on one sample, squared error."""
+    x, target = torch.tensor(inputs["x"]), torch.tensor(inputs["target"])
+    parameters = _dense(torch, inputs)
+    w1, b1, w2, b2, w3, b3 = parameters
+
+    def step() -> Sequence[Tensor | None]:
+        for parameter in parameters:
+            parameter.grad = None
+        h = torch.tanh(x @ w1 + b1)
+        h = torch.tanh(h @ w2 + b2)
+        loss = ((h @ w3 + b3 - target) ** 2).mean()
+        loss.backward()
+        return loss, w1.grad, b1.grad, w2.grad, b2.grad, w3.grad, b3.grad
+
+    return step
+
+
+def rnn(torch: TorchModule, inputs: Inputs) -> Step:
+    """Elman's recurrent network ("Finding Structure in Time", 1990), squared error of its last state."""
+    frames, start, target = (torch.tensor(inputs[name]) for name in ("frames", "start", "target"))
+    w_input, w_hidden, bias = (_leaf(torch, inputs[name]) for name in ("w_input", "w_hidden", "bias"))
+
+    def step() -> Sequence[Tensor | None]:
+        w_input.grad = w_hidden.grad = bias.grad = None
+        h = start
+        for frame in frames:
+            h = torch.tanh(frame @ w_input + h @ w_hidden + bias)
+        loss = ((h - target) ** 2).mean()
+        loss.backward()
+        return loss, w_input.grad, w_hidden.grad, bias.grad
+
+    return step
+
+
+def mlp(torch: TorchModule, inputs: Inputs) -> Step:
+    """Three dense layers with ReLU on a batch, cross entropy."""
+    x, labels = torch.tensor(inputs["x"]), torch.tensor(inputs.labels)
+    parameters = _dense(torch, inputs)
+    w1, b1, w2, b2, w3, b3 = parameters
+    cross_entropy = torch.nn.functional.cross_entropy
+
+    def step() -> Sequence[Tensor | None]:
+        for parameter in parameters:
+            parameter.grad = None
+        h = torch.relu(x @ w1 + b1)
+        h = torch.relu(h @ w2 + b2)
+        loss = cross_entropy(h @ w3 + b3, labels)
+        loss.backward()
+        return loss, w1.grad, b1.grad, w2.grad, b2.grad, w3.grad, b3.grad
+
+    return step
+
+
+def elementwise(torch: TorchModule, inputs: Inputs) -> Step:
+    """A formula of elementwise steps on a large array."""
+    x = _leaf(torch, inputs["x"])
+
+    def step() -> Sequence[Tensor | None]:
+        x.grad = None
+        total = (torch.tanh(x * 1.5 + 0.5) / (1.0 + x * x)).sum()
+        total.backward()
+        return total, x.grad
+
+    return step
+
+
+def branches(torch: TorchModule, inputs: Inputs) -> Step:
+    """Independent branches of matmuls, joined by a sum: work for more than one thread."""
+    x = torch.tensor(inputs["x"])
+    weights = [[_leaf(torch, weight) for weight in branch] for branch in inputs["weights"]]
+    leaves = [weight for branch in weights for weight in branch]
+
+    def step() -> Sequence[Tensor | None]:
+        for leaf in leaves:
+            leaf.grad = None
+        joined: Tensor | None = None
+        for w1, w2, w3 in weights:
+            h = torch.tanh(torch.tanh(torch.tanh(x @ w1) @ w2) @ w3)
+            joined = h if joined is None else joined + h
+        assert joined is not None
+        total = joined.sum()
+        total.backward()
+        return (total, *(leaf.grad for leaf in leaves))
+
+    return step
+
+
+def hvp(torch: TorchModule, inputs: Inputs) -> Step:
+    """Hessian-vector product by reverse over reverse, of Rosenbrock's function (The Computer Journal, 1960)."""
+    x, v = _leaf(torch, inputs["x"]), torch.tensor(inputs["v"])
+    grad = torch.autograd.grad
+
+    def step() -> Sequence[Tensor | None]:
+        head, tail = x[:-1], x[1:]
+        value = (100.0 * (tail - head**2) ** 2 + (1.0 - head) ** 2).sum()
+        (gradient,) = grad(value, x, create_graph=True)
+        return grad(gradient, x, v)
+
+    return step
+
+
+_PROGRAMS: dict[str, Callable[[TorchModule, Inputs], Step]] = {
+    "chain-forward": chain_forward,
+    "chain": chain,
+    "tiny-mlp": tiny_mlp,
+    "rnn": rnn,
+    "mlp": mlp,
+    "elementwise": elementwise,
+    "branches": branches,
+    "hvp": hvp,
+    "deep-chain": deep_chain,
+}
+
+
+def _read(tensor: Tensor | None) -> FloatArray:
+    if tensor is None:
+        raise ValueError("benchmarks: the workload left a leaf without gradient; its backward did not reach it")
+    return tensor.detach().numpy()
+
+
+def torch_jobs(torch: TorchModule) -> dict[str, Callable[[Inputs], Job]]:
+    """All programs of this file, bound to one module that speaks torch's API."""
+
+    def bind(program: Callable[[TorchModule, Inputs], Step]) -> Callable[[Inputs], Step]:
+        return lambda inputs: program(torch, inputs)
+
+    return jobs({name: bind(program) for name, program in _PROGRAMS.items()}, _read)
