@@ -6,6 +6,7 @@ times and prints the growth of its peak in bytes. A shared process could not tel
 
 from __future__ import annotations
 
+import os
 import re
 import resource
 import subprocess
@@ -13,6 +14,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.environment import THREADS_VARIABLE
 from benchmarks.peers import load
 from benchmarks.workloads import WORKLOADS
 
@@ -49,7 +51,7 @@ def _portable_peak() -> int:
 def growth(name: str) -> int:
     """Bytes by which the peak of resident memory passes what was resident after the import of peer `name`."""
     peer = load(name)
-    peer.set_threads(1)
+    peer.set_threads(int(os.environ.get(THREADS_VARIABLE, "1")))  # inherited from the suite that started us
     before = _linux_bytes("VmRSS") or _portable_peak()
     _reset_peak()
     workload = next(workload for workload in WORKLOADS if workload.program == PROGRAM)
