@@ -5,7 +5,8 @@
 #   GIL, so Nodes are made and freed with the GIL; saved Arrays have atomic counts and are dropped without it.
 # - An Edge owns one Python reference to its next Node (`next.object`). Edges never change after the Node is reachable by others.
 # - saved Arrays and vals belong to the Node. They are written once while it is built, and released by the backward that used them, under `lock`.
-# - `task` is claimed by a GraphTask with one atomic exchange from NULL; dependencies, grads belong to the claiming task until it stores NULL.
+# - `task` is claimed by a GraphTask with one atomic exchange from NULL; `scratch` belongs to the claiming task until it stores NULL. A task that finds
+#   a Node claimed by another keeps its own Scratch for it in a map.
 # - `lock` (a spin bit held during one apply) keeps two tasks from applying one Node at once: the second puts the Node back and goes on.
 # - flags: bits set while building, or with the GIL; FLAG_RELEASED under `lock`.
 # - A Python-level subclass (custom Function) overrides apply; the engine takes the GIL for these Nodes alone.
@@ -71,6 +72,14 @@ cdef struct NodeType:        # what all Nodes of one class share; static, made b
     const char* val_kinds    # one char a val: its ValKind as '0' + kind
     void (*finalize)(NodeState* node) noexcept    # called with the GIL before the Node's references are dropped; NULL: nothing to do
     PyTypeObject* cls        # the Python class, made by node_register
+    bint cubic               # a matrix product: its cost is estimated as m * n * k
+
+cdef struct Scratch:         # what a running GraphTask knows of a Node
+    long dependencies        # Nodes that still have to deliver to it
+    void** grads             # n_outputs entries: Array* (or Tensor in a recorded backward), NULL = nothing arrived
+    void* grad_inline        # grads of a Node with one output
+    int needed               # it has to run (always, unless the task is pruned)
+    int capture              # first entry of the task's captures for it, or -1
 
 cdef struct NodeState:
     PyObject* object         # the Node this is inside of (borrowed)
@@ -92,11 +101,8 @@ cdef struct NodeState:
     Val* vals
     void* block              # edges, saved and vals that are too many for the inline room
     size_t block_size
-    # engine scratch, valid for the claiming task
-    void* task
-    long dependencies
-    void** grads             # n_outputs entries: Array* (or Tensor in a recorded backward), NULL = nothing arrived yet
-    void* grad_inline        # grads of a Node with one output
+    void* task               # the GraphTask that claimed `scratch`
+    Scratch scratch
     Edge edges_inline[2]
     SavedArray saved_inline[2]
     Val vals_inline[1]
@@ -120,6 +126,7 @@ cdef inline int val_set_none(NodeState* s, int k) noexcept nogil:               
 cdef int val_set_ints(NodeState* s, int k, const Py_ssize_t* v, int n) except -1
 cdef int node_track(Node n) except -1                                            # let the gc see it
 cdef void node_release_saved(NodeState* s) noexcept nogil                        # drops saved Arrays, sets FLAG_RELEASED (where anything was saved)
+cdef int refuse_released(NodeState* s) noexcept nogil                             # records the refusal of a second backward over freed memory, -1
 cdef Array* unpack_array(NodeState* s, int k) noexcept nogil                     # borrowed; NULL with an error recorded: freed, or stale version; NULL without: None was saved
 cdef int saved_check(NodeState* s, int k) noexcept nogil                         # 0, or -1 with the refusal recorded
 cdef IntList* intlist_save(const Py_ssize_t* v, int n) noexcept nogil            # compact copy; NULL: out of memory, error recorded

@@ -156,8 +156,6 @@ cdef Node node_new(NodeType* t, int n_edges):
     s.n_outputs = t.n_outputs
     s.task = NULL
     s.block = NULL
-    s.grads = NULL
-    s.grad_inline = NULL
     if likely(n_edges <= 2 and t.n_saved <= 2 and t.n_vals <= 1):
         s.edges = s.edges_inline
         s.saved = s.saved_inline
@@ -464,6 +462,7 @@ cdef int node_register(NodeType* t) except -1:
     for k in range(t.n_vals):
         getset_fill(&table[at], b"_saved_" + t.val_names[k], <void*>val_value, k)
         at += 1
+    t.cubic = t.name.decode().startswith(("Mm", "Bmm", "Addmm", "Baddbmm"))
     slots[0].slot = Py_tp_dealloc
     slots[0].pfunc = <void*>node_dealloc
     slots[1].slot = Py_tp_traverse

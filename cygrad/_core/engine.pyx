@@ -1,0 +1,694 @@
+# The engine: counts dependencies from the roots, prunes to what is asked for, runs Nodes as they become ready, delivers their gradients.
+#
+# Note [How a backward runs]
+# 1. With the GIL: the roots' gradient edges are taken, a GraphTask is set up on the caller's stack.
+# 2. Without it (unless the backward is recorded): every Node that can be reached is claimed and its dependencies are counted, breadth first; no order is
+#    computed. Nodes without dependencies go to the ready queue, highest sequence number first.
+# 3. Draining: a Node leaves the queue, its VJP is applied to the gradients that have arrived, the results are summed to the inputs' shapes, cast to their
+#    dtypes and delivered along the edges; a Node whose last delivery this was becomes ready.
+# 4. Nodes that need Python (hooks, custom Functions, formulas without a nogil form) take the GIL for themselves alone.
+# 5. The first failure stops the task; gradients in flight are dropped, claims are given back, and the exception is raised to the caller.
+# Ownership and locks: Note [Ownership and locks of the graph] in node.pxd, Note [Locks of a GraphTask] in graph_task.pxd.
+
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_DECREF, Py_XDECREF
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport uint64_t
+from libc.string cimport memset
+from cygrad._core.accumulate cimport accumulate_needs_gil, accumulate_array, accumulate_tensor
+from cygrad._core.array cimport Array, IntList, array_incref, array_decref, array_unshared, array_empty, same_shape
+from cygrad._core.atomics cimport spin_trylock, spin_unlock, likely, unlikely
+from cygrad._core.dtypes cimport dtype_object, is_integral_code, is_complex_code
+from cygrad._core.errors cimport error_exception, raise_pending, fail, ERR_RUNTIME, ERR_NONE
+from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled
+from cygrad._core.graph_task cimport (
+    GraphTask, Capture, task_init, task_finish, task_claim, task_scratch, task_push, task_pop, task_fail)
+from cygrad._core.kernels.copy cimport cast
+from cygrad._core.kernels.reductions cimport sum_to
+from cygrad._core.kernels.ufuncs cimport binary, UF_ADD
+from cygrad._core.memory cimport block_alloc, block_free
+from cygrad._core.node cimport (
+    Node, NodeState, Edge, Scratch, node_of, node_track, node_release_saved, refuse_released, FLAG_ACCUMULATE, FLAG_PYTHON, FLAG_HOOKS, FLAG_RELEASED)
+from cygrad._core.recorded_ops cimport recorded_ops
+from cygrad._core.tensor cimport Tensor, tensor_wrap, gradient_edge, run_pre_hooks, grad_of
+from cygrad._core.workers cimport workers_invite, workers_leave, workers_notify, wait_for_work
+
+cdef extern from "<sched.h>" nogil:
+    int sched_yield()
+
+cdef extern from "<time.h>" nogil:
+    ctypedef struct timespec:
+        long tv_sec
+        long tv_nsec
+    int clock_gettime(int, timespec*)
+    const int CLOCK_MONOTONIC
+
+cdef enum:
+    MAX_INLINE = 64                  # gradients of one Node that live on the stack
+
+
+# ---- discovery ------------------------------------------------------------------------------------------------------
+
+cdef int discover(GraphTask* t, NodeState** roots, int n_roots) noexcept nogil:
+    cdef long at = 0
+    cdef int i
+    cdef NodeState* s
+    cdef Scratch* sc
+    for i in range(n_roots):
+        if task_claim(t, roots[i]) == NULL:
+            return -1
+    while at < t.n_claimed:          # the list of claimed Nodes is the worklist, too
+        s = t.claimed[at]
+        at += 1
+        for i in range(s.n_edges):
+            if s.edges[i].next != NULL:
+                sc = task_claim(t, s.edges[i].next)
+                if sc == NULL:
+                    return -1
+                sc.dependencies += 1
+    return 0
+
+
+cdef int mark_needed(GraphTask* t) noexcept nogil:
+    # A Node is needed if an edge of it leads to a needed Node. Nodes whose dependents are all settled are settled: Kahn's order, without recursion.
+    cdef long at = 0, n = 0, total = t.n_claimed
+    cdef NodeState** order = <NodeState**>block_alloc((total + 1) * sizeof(NodeState*))
+    cdef long* left = <long*>block_alloc((total + 1) * sizeof(long))
+    cdef NodeState* s
+    cdef Scratch* sc
+    cdef Scratch* next_sc
+    cdef int i
+    if order == NULL or left == NULL:
+        block_free(order, (total + 1) * sizeof(NodeState*))
+        block_free(left, (total + 1) * sizeof(long))
+        return -1
+    for at in range(total):
+        sc = task_scratch(t, t.claimed[at])
+        left[at] = sc.dependencies
+        if sc.dependencies == 0:
+            order[n] = t.claimed[at]
+            n += 1
+    at = 0
+    while at < n:
+        s = order[at]
+        at += 1
+        for i in range(s.n_edges):
+            if s.edges[i].next != NULL:
+                sc = task_scratch(t, s.edges[i].next)
+                sc.dependencies -= 1
+                if sc.dependencies == 0:
+                    order[n] = s.edges[i].next
+                    n += 1
+    for at in range(n - 1, -1, -1):
+        s = order[at]
+        sc = task_scratch(t, s)
+        for i in range(s.n_edges):
+            if s.edges[i].next != NULL:
+                next_sc = task_scratch(t, s.edges[i].next)
+                if next_sc.needed or next_sc.capture >= 0:
+                    sc.needed = True
+                    break
+    for at in range(total):
+        task_scratch(t, t.claimed[at]).dependencies = left[at]
+    block_free(order, (total + 1) * sizeof(NodeState*))
+    block_free(left, (total + 1) * sizeof(long))
+    return 0
+
+
+# ---- delivering -----------------------------------------------------------------------------------------------------
+
+cdef inline void lock(GraphTask* t) noexcept nogil:
+    if t.shared:
+        while not spin_trylock(&t.lock):
+            sched_yield()
+
+
+cdef inline void unlock(GraphTask* t) noexcept nogil:
+    if t.shared:
+        spin_unlock(&t.lock)
+
+
+cdef inline bint needs_gil(GraphTask* t, NodeState* s) noexcept nogil:
+    if t.recorded or s.flags & (FLAG_PYTHON | FLAG_HOOKS):
+        return True
+    if s.flags & FLAG_ACCUMULATE:
+        return accumulate_needs_gil(s)
+    return s.type.apply == NULL
+
+
+cdef inline int slots_make(NodeState* s, Scratch* sc) noexcept nogil:
+    if sc.grads != NULL:
+        return 0
+    if s.n_outputs == 1:
+        sc.grad_inline = NULL
+        sc.grads = &sc.grad_inline
+        return 0
+    sc.grads = <void**>block_alloc(s.n_outputs * sizeof(void*))
+    if sc.grads == NULL:
+        return -1
+    memset(sc.grads, 0, s.n_outputs * sizeof(void*))
+    return 0
+
+
+cdef Array* add_arrays(Array* a, Array* b) noexcept nogil:
+    # Steals both. In place where one of them owns its memory alone.
+    cdef Array* result
+    if array_unshared(a) and a.dtype == b.dtype and same_shape(a, b):
+        result = binary(UF_ADD, a, b, a)
+    elif array_unshared(b) and a.dtype == b.dtype and same_shape(a, b):
+        result = binary(UF_ADD, a, b, b)
+    else:
+        result = binary(UF_ADD, a, b, NULL)
+    array_decref(a)
+    array_decref(b)
+    return result
+
+
+cdef int deliver(GraphTask* t, NodeState* s, int nr, Array* grad) noexcept nogil:
+    # Steals grad (NULL: an undefined gradient, which counts as a delivery all the same).
+    cdef Scratch* sc = task_scratch(t, s)
+    cdef Array* earlier
+    cdef bint ready
+    lock(t)
+    if grad != NULL:
+        if slots_make(s, sc) != 0:
+            unlock(t)
+            array_decref(grad)
+            return -1
+        while sc.grads[nr] != NULL:
+            earlier = <Array*>sc.grads[nr]
+            sc.grads[nr] = NULL
+            unlock(t)
+            grad = add_arrays(earlier, grad)
+            if grad == NULL:
+                return -1
+            lock(t)
+        sc.grads[nr] = grad
+    sc.dependencies -= 1
+    ready = sc.dependencies == 0 and (sc.needed or sc.capture >= 0)
+    if ready and task_push(t, s, needs_gil(t, s)) != 0:
+        unlock(t)
+        return -1
+    unlock(t)
+    return 0
+
+
+cdef int send(GraphTask* t, Edge* e, Array* grad) noexcept nogil:
+    # One gradient along one edge, in the shape and dtype of the forward input. Steals grad.
+    cdef Array* fit
+    cdef Scratch* sc
+    if grad != NULL:
+        if e.shape != NULL:
+            fit = sum_to(grad, e.shape)
+            array_decref(grad)
+            grad = fit
+        if grad != NULL and unlikely(grad.dtype != e.dtype):
+            fit = cast(grad, e.dtype)
+            array_decref(grad)
+            grad = fit
+        if grad == NULL:
+            return -1
+    return deliver(t, e.next, e.input_nr, grad)
+
+
+cdef inline uint64_t needed_edges(GraphTask* t, NodeState* s) noexcept nogil:
+    # Bit k: the gradient of input k is wanted. Nodes with more than 64 inputs compute them all.
+    cdef uint64_t need = 0
+    cdef int i
+    cdef Scratch* sc
+    if s.n_edges > 64:
+        return <uint64_t>-1
+    for i in range(s.n_edges):
+        if s.edges[i].next != NULL:
+            if t.pruned:
+                sc = task_scratch(t, s.edges[i].next)
+                if not (sc.needed or sc.capture >= 0):
+                    continue
+            need |= <uint64_t>1 << i
+    return need
+
+
+# ---- running one Node without the GIL -------------------------------------------------------------------------------
+
+cdef void capture_arrays(GraphTask* t, Scratch* sc) noexcept nogil:
+    cdef int k = sc.capture
+    while k >= 0:
+        if sc.grads != NULL:
+            t.captures[k].grad = array_incref(<Array*>sc.grads[t.captures[k].nr])
+        k = t.captures[k].next
+
+
+cdef int apply_node(GraphTask* t, NodeState* s, void** grads, Array** out) noexcept nogil:
+    cdef int status
+    while not spin_trylock(&s.lock):
+        sched_yield()
+    if unlikely(s.flags & FLAG_RELEASED):
+        status = refuse_released(s)
+    else:
+        status = s.type.apply(s, <Array**>grads, out, needed_edges(t, s))
+        if not t.keep_graph:
+            node_release_saved(s)
+    spin_unlock(&s.lock)
+    return status
+
+
+cdef int run_node(GraphTask* t, NodeState* s) noexcept nogil:
+    cdef Scratch* sc = task_scratch(t, s)
+    cdef Array* inline_out[64]
+    cdef Array** out = inline_out
+    cdef void** grads = sc.grads
+    cdef Array* grad
+    cdef int i, status = 0
+    cdef bint any_grad = False
+    if sc.capture >= 0:
+        capture_arrays(t, sc)
+    if not sc.needed:
+        return 0
+    if s.flags & FLAG_ACCUMULATE:
+        if grads == NULL or grads[0] == NULL:
+            return 0
+        grad = <Array*>grads[0]
+        grads[0] = NULL
+        return accumulate_array(s, grad)
+    if grads != NULL:
+        for i in range(s.n_outputs):
+            if grads[i] != NULL:
+                any_grad = True
+    if s.n_edges > MAX_INLINE:
+        out = <Array**>block_alloc(s.n_edges * sizeof(Array*))
+        if out == NULL:
+            return -1
+    for i in range(s.n_edges):
+        out[i] = NULL
+    if any_grad:
+        status = apply_node(t, s, grads, out)
+        for i in range(s.n_outputs):
+            array_decref(<Array*>grads[i])
+            grads[i] = NULL
+    for i in range(s.n_edges):
+        if status == 0 and s.edges[i].next != NULL:
+            status = send(t, &s.edges[i], out[i])
+        else:
+            array_decref(out[i])
+    if out != inline_out:
+        block_free(out, s.n_edges * sizeof(Array*))
+    return status
+
+
+# ---- running one Node with the GIL ----------------------------------------------------------------------------------
+
+cdef Tensor fit_tensor(Edge* e, Tensor grad):
+    if e.shape != NULL:
+        grad = recorded_ops.sum_to(grad, e.shape)
+    if grad.a.dtype != e.dtype:
+        grad = recorded_ops.cast(grad, e.dtype)
+    return grad
+
+
+cdef int deliver_tensor(GraphTask* t, NodeState* s, int nr, Tensor grad) except -1:
+    cdef Scratch* sc = task_scratch(t, s)
+    cdef Tensor earlier
+    cdef int status = 0
+    if not t.recorded:
+        if deliver(t, s, nr, NULL if grad is None else array_incref(grad.a)) != 0:
+            raise_pending()
+        return 0
+    if grad is not None:
+        if slots_make(s, sc) != 0:
+            raise_pending()
+        if sc.grads[nr] != NULL:
+            earlier = <Tensor>sc.grads[nr]
+            sc.grads[nr] = NULL
+            Py_DECREF(earlier)
+            grad = recorded_ops.add(earlier, grad)
+        Py_INCREF(grad)
+        sc.grads[nr] = <void*>grad
+    sc.dependencies -= 1
+    if sc.dependencies == 0 and (sc.needed or sc.capture >= 0):
+        if task_push(t, s, True) != 0:
+            raise_pending()
+    return 0
+
+
+cdef list take_gradients(GraphTask* t, NodeState* s, Scratch* sc):
+    cdef list grads = [None] * s.n_outputs
+    cdef int i
+    if sc.grads != NULL:
+        for i in range(s.n_outputs):
+            if sc.grads[i] != NULL:
+                if t.recorded:
+                    grads[i] = <object>sc.grads[i]
+                    Py_DECREF(grads[i])
+                else:
+                    grads[i] = tensor_wrap(<Array*>sc.grads[i])
+                sc.grads[i] = NULL
+    return grads
+
+
+cdef list apply_arrays(GraphTask* t, NodeState* s, list grads):
+    # The nogil form on behalf of a Node that needed the GIL for its hooks.
+    cdef list out = [None] * s.n_edges
+    cdef Array** arrays
+    cdef size_t size = (s.n_outputs + s.n_edges) * sizeof(Array*)
+    cdef int i, status
+    arrays = <Array**>block_alloc(size)
+    if arrays == NULL:
+        raise_pending()
+    for i in range(s.n_outputs):
+        arrays[i] = NULL if grads[i] is None else array_incref((<Tensor>grads[i]).a)
+    for i in range(s.n_edges):
+        arrays[s.n_outputs + i] = NULL
+    with nogil:
+        status = apply_node(t, s, <void**>arrays, arrays + s.n_outputs)
+    for i in range(s.n_outputs):
+        array_decref(arrays[i])
+    for i in range(s.n_edges):
+        if arrays[s.n_outputs + i] != NULL:
+            if status == 0:
+                out[i] = tensor_wrap(arrays[s.n_outputs + i])
+            else:
+                array_decref(arrays[s.n_outputs + i])
+    block_free(arrays, size)
+    if status != 0:
+        raise_pending()
+    return out
+
+
+cdef int run_node_python(GraphTask* t, NodeState* s) except -1:
+    cdef Scratch* sc = task_scratch(t, s)
+    cdef list grads, out
+    cdef int i, k
+    cdef Edge* e
+    cdef Tensor grad
+    cdef bint mode = grad_enabled()
+    set_grad_enabled(t.recorded)
+    try:
+        grads = take_gradients(t, s, sc)
+        if s.flags & FLAG_HOOKS:
+            grads = run_pre_hooks(s, grads)
+        k = sc.capture
+        while k >= 0:
+            captured = grads[t.captures[k].nr]
+            if captured is not None:
+                if t.recorded:
+                    Py_INCREF(captured)
+                    t.captures[k].grad = <void*>captured
+                else:
+                    t.captures[k].grad = array_incref((<Tensor>captured).a)
+            k = t.captures[k].next
+        if not sc.needed:
+            return 0
+        if s.flags & FLAG_ACCUMULATE:
+            if grads[0] is not None:
+                accumulate_tensor(s, grads[0])
+            return 0
+        if all_none(grads):
+            out = [None] * s.n_edges
+        elif t.recorded or s.type.apply == NULL or s.flags & FLAG_PYTHON:
+            if s.flags & FLAG_RELEASED:
+                refuse_released(s)
+                raise_pending()
+            out = s.type.recorded(s, grads, needed_edges(t, s))
+            if not t.keep_graph:
+                node_release_saved(s)
+        else:
+            out = apply_arrays(t, s, grads)
+        if s.hooks != NULL:
+            out = run_post_hooks(s, out, grads)
+        for i in range(s.n_edges):
+            e = &s.edges[i]
+            if e.next != NULL:
+                grad = out[i]
+                deliver_tensor(t, e.next, e.input_nr, None if grad is None else fit_tensor(e, grad))
+    finally:
+        set_grad_enabled(mode)
+    return 0
+
+
+cdef bint all_none(list grads) noexcept:
+    for g in grads:
+        if g is not None:
+            return False
+    return True
+
+
+cdef list run_post_hooks(NodeState* s, list out, list grads):
+    for hook in list(<list>s.hooks):
+        replaced = hook(tuple(out), tuple(grads))
+        if replaced is not None:
+            out = list(replaced)
+    return out
+
+
+cdef int run_gil_node(GraphTask* t, NodeState* s) noexcept with gil:
+    try:
+        run_node_python(t, s)
+        return 0
+    except BaseException as e:
+        if not t.failed:
+            t.failed = True
+            Py_INCREF(e)
+            t.exception = <PyObject*>e
+        return -1
+
+
+cdef int check_signals(GraphTask* t) noexcept with gil:
+    try:
+        PyErr_CheckSignals()
+        return 0
+    except BaseException as e:
+        if not t.failed:
+            t.failed = True
+            Py_INCREF(e)
+            t.exception = <PyObject*>e
+        return -1
+
+
+# ---- draining -------------------------------------------------------------------------------------------------------
+
+cdef inline long now_ms() noexcept nogil:
+    cdef timespec ts
+    clock_gettime(CLOCK_MONOTONIC, &ts)
+    return ts.tv_sec * 1000 + ts.tv_nsec // 1000000
+
+
+cdef int task_drain(GraphTask* t, bint caller) noexcept nogil:
+    cdef NodeState* s
+    cdef bint gil = False
+    cdef int status, ran = 0
+    cdef long last_check = 0
+    while True:
+        lock(t)
+        if t.failed:
+            unlock(t)
+            return -1
+        s = task_pop(t, caller, &gil)
+        unlock(t)
+        if s == NULL:
+            if not caller or t.outstanding == 0:
+                return 0
+            wait_for_work(t)
+            continue
+        if gil:
+            status = run_gil_node(t, s)
+        else:
+            if caller and not t.shared and t.ready.n:
+                workers_invite(t, s)
+            status = run_node(t, s)
+        lock(t)
+        t.outstanding -= 1
+        if status != 0:
+            task_fail(t)
+        unlock(t)
+        if t.shared:
+            workers_notify(t, caller)
+        if caller:
+            ran += 1
+            if ran & 255 == 0:
+                if last_check == 0:
+                    last_check = now_ms()
+                elif now_ms() - last_check >= 50:
+                    check_signals(t)
+                    last_check = now_ms()
+
+
+cdef int run_task(GraphTask* t, NodeState** roots, int* root_nrs, void** root_grads, int n_roots) noexcept nogil:
+    # Steals the root gradients.
+    cdef int i, status
+    cdef Scratch* sc
+    status = discover(t, roots, n_roots)
+    for i in range(t.n_captures):
+        if status != 0:
+            break
+        sc = task_scratch(t, t.captures[i].node)
+        if sc != NULL:
+            t.captures[i].next = sc.capture
+            sc.capture = i
+    if status == 0 and t.pruned:
+        status = mark_needed(t)
+    if status == 0:
+        return seed(t, roots, root_nrs, root_grads, n_roots)
+    return task_fail(t)
+
+
+cdef int seed(GraphTask* t, NodeState** roots, int* root_nrs, void** root_grads, int n_roots) noexcept nogil:
+    # The roots' gradients arrive as if from one Node above them: each counts as one dependency more until it is delivered.
+    cdef int i
+    cdef Scratch* sc
+    for i in range(n_roots):
+        task_scratch(t, roots[i]).dependencies += 1
+    for i in range(n_roots):
+        if t.recorded:
+            if seed_tensor(t, roots[i], root_nrs[i], root_grads[i]) != 0:
+                return -1
+        elif deliver(t, roots[i], root_nrs[i], <Array*>root_grads[i]) != 0:
+            root_grads[i] = NULL
+            return task_fail(t)
+        root_grads[i] = NULL
+    return 0
+
+
+cdef int seed_tensor(GraphTask* t, NodeState* s, int nr, void* grad) noexcept with gil:
+    try:
+        held = <Tensor>grad
+        Py_DECREF(held)
+        deliver_tensor(t, s, nr, held)
+        return 0
+    except BaseException as e:
+        t.failed = True
+        Py_INCREF(e)
+        t.exception = <PyObject*>e
+        return -1
+
+
+# ---- entry ----------------------------------------------------------------------------------------------------------
+
+def run_backward(
+    tuple roots not None, tuple grads not None, bint keep_graph, bint create_graph, tuple inputs, bint accumulate
+) -> list[Tensor | None] | None:
+    """Run backward from ``roots`` (tensors that require grad) with the cotangents ``grads`` (tensors of the roots' shapes and dtypes).
+
+    Without ``inputs`` the gradients of all leaves are added to their ``.grad``. With ``inputs`` (tensors that require grad) only what they need runs:
+    their gradients are returned (None: not reached), or, if ``accumulate``, added to their ``.grad``. Arguments are validated by
+    ``cygrad.autograd``. Raises what a Node's formula, hook or Function raises.
+    """
+    cdef GraphTask t
+    cdef int n = len(roots), i, n_inputs = 0 if inputs is None else len(inputs)
+    cdef size_t size = n * (sizeof(NodeState*) + sizeof(void*) + sizeof(int)) + 8
+    cdef char* room = <char*>block_alloc(size)
+    cdef NodeState** root_nodes
+    cdef void** root_grads
+    cdef int* root_nrs
+    cdef list result = None
+    cdef list kept = []                  # Nodes that must stay alive while the task holds borrowed pointers
+    if room == NULL:
+        raise_pending()
+    root_nodes = <NodeState**>room
+    root_grads = <void**>(root_nodes + n)
+    root_nrs = <int*>(root_grads + n)
+    task_init(&t, create_graph, keep_graph)
+    t.pruned = inputs is not None
+    try:
+        for i in range(n):
+            root_nodes[i] = gradient_edge(roots[i], &root_nrs[i])
+            kept.append(node_of(root_nodes[i]))
+            Py_DECREF(node_of(root_nodes[i]))
+            if create_graph:
+                Py_INCREF(grads[i])
+                root_grads[i] = <void*>grads[i]
+            else:
+                root_grads[i] = array_incref((<Tensor>grads[i]).a)
+        if n_inputs:
+            prepare_captures(&t, inputs, kept)
+        if create_graph:
+            run_recorded(&t, root_nodes, root_nrs, root_grads, n)
+        else:
+            with nogil:
+                if run_task(&t, root_nodes, root_nrs, root_grads, n) == 0:
+                    task_drain(&t, True)
+                if t.shared:
+                    workers_leave(&t)
+        if t.failed:
+            raise_failure(&t)
+        if inputs is not None:
+            result = collect(&t, inputs, accumulate)
+    finally:
+        drop_roots(&t, root_grads, len(kept) if len(kept) < n else n)
+        block_free(room, size)
+        task_finish(&t)
+    return result
+
+
+cdef void drop_roots(GraphTask* t, void** root_grads, int n) noexcept:
+    cdef int i
+    for i in range(n):
+        if root_grads[i] != NULL:
+            if t.recorded:
+                Py_DECREF(<object>root_grads[i])
+            else:
+                array_decref(<Array*>root_grads[i])
+
+
+cdef int run_recorded(GraphTask* t, NodeState** roots, int* nrs, void** grads, int n) except -1:
+    # All with the GIL. The Nodes visited may lie on cycles from now on: Note [Garbage collection of the graph].
+    cdef long i
+    if run_task(t, roots, nrs, grads, n) == 0:
+        for i in range(t.n_claimed):
+            node_track(node_of(t.claimed[i]))
+        task_drain(t, True)
+    return 0
+
+
+cdef int prepare_captures(GraphTask* t, tuple inputs, list kept) except -1:
+    cdef int i, n = len(inputs)
+    cdef NodeState* s
+    cdef Capture* c = <Capture*>block_alloc(n * sizeof(Capture))
+    if c == NULL:
+        raise_pending()
+    t.captures = c
+    t.n_captures = n
+    for i in range(n):
+        c[i].grad = NULL
+        c[i].next = -1
+        c[i].nr = 0
+    for i in range(n):
+        s = gradient_edge(inputs[i], &c[i].nr)
+        kept.append(node_of(s))
+        Py_DECREF(node_of(s))
+        c[i].node = s
+    return 0
+
+
+cdef list collect(GraphTask* t, tuple inputs, bint accumulate):
+    cdef list result = []
+    cdef int i
+    cdef Tensor leaf
+    for i in range(t.n_captures):
+        if t.captures[i].grad == NULL:
+            result.append(None)
+        elif t.recorded:
+            result.append(<object>t.captures[i].grad)
+        else:
+            result.append(tensor_wrap(array_incref(<Array*>t.captures[i].grad)))
+    if accumulate:
+        for i in range(t.n_captures):
+            leaf = inputs[i]
+            if result[i] is None:
+                continue
+            if leaf.grad_fn_ is None:
+                accumulate_tensor(t.captures[i].node, result[i])
+            else:
+                held = grad_of(leaf)
+                leaf.grad = result[i] if held is None else recorded_ops.add(held, result[i])
+        return None
+    return result
+
+
+cdef int raise_failure(GraphTask* t) except -1:
+    cdef object e
+    if t.exception != NULL:
+        e = <object>t.exception
+        Py_DECREF(e)
+        t.exception = NULL
+        raise e
+    raise error_exception(&t.error)

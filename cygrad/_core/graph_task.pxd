@@ -1,0 +1,60 @@
+# GraphTask: one running backward; its claims on Nodes, its ready queue, what it captures and how it fails.
+#
+# Note [Locks of a GraphTask]
+# `lock` guards queue, scratch of claimed Nodes, outstanding and failure once `shared` is set, that is once worker threads were invited; before that only
+# the calling thread touches the task. Heavy work (applying, summing, casting, adding) happens outside of the lock.
+
+from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
+from cygrad._core.array cimport Array, IntList
+from cygrad._core.atomics cimport atomic_cas_ptr, atomic_load_ptr, atomic_store_ptr, atomic_store, spin_trylock, spin_unlock
+from cygrad._core.errors cimport Error
+from cygrad._core.node cimport NodeState, Scratch, FLAG_ACCUMULATE
+
+cdef struct Capture:          # one of `inputs`: the gradient that reaches input number nr of a Node
+    NodeState* node
+    int nr
+    int next                  # another capture of the same Node, or -1
+    void* grad                # Array* or Tensor, owned
+
+cdef struct NodeHeap:         # highest priority first
+    NodeState** v
+    int n
+    int room
+
+cdef struct GraphTask:
+    bint recorded             # create_graph: gradients are Tensors, everything runs with the GIL
+    bint keep_graph
+    bint pruned               # only what `inputs` need
+    NodeState* single         # a queue of one, without the heap
+    NodeHeap ready            # Nodes that run without the GIL
+    NodeHeap ready_gil        # Nodes that need it: only the calling thread takes these
+    NodeState** claimed       # every Node of this backward, in order of discovery
+    long n_claimed
+    long room_claimed
+    void* others              # map of Scratch for Nodes that other tasks had claimed
+    Capture* captures
+    int n_captures
+    long outstanding          # Nodes in the queues or being applied
+    int lock
+    bint shared
+    long queued               # length of `ready`, readable without the lock
+    long waiting              # the calling thread sleeps
+    long helpers              # worker threads inside, guarded by the pool's mutex (workers.pyx)
+    bint failed
+    Error error               # of the first failure without the GIL
+    PyObject* exception       # or the Python exception, owned
+    GraphTask* next_open      # list of tasks that want workers (workers.pyx)
+    NodeState* claimed_inline[64]
+
+cdef inline uint64_t priority(NodeState* s) noexcept nogil:
+    # Last made, first run; leaves before everything else, since they free memory.
+    return <uint64_t>-1 if s.flags & FLAG_ACCUMULATE else s.sequence
+
+cdef int task_init(GraphTask* t, bint recorded, bint keep_graph) noexcept nogil
+cdef void task_finish(GraphTask* t) noexcept                     # with the GIL: drops what is left, gives claims back
+cdef Scratch* task_claim(GraphTask* t, NodeState* s) noexcept nogil       # the Node's scratch for this task, fresh if `claimed` grew; NULL: out of memory
+cdef Scratch* task_scratch(GraphTask* t, NodeState* s) noexcept nogil     # of a Node that was claimed before; NULL: it was not
+cdef int task_push(GraphTask* t, NodeState* s, bint needs_gil) noexcept nogil
+cdef NodeState* task_pop(GraphTask* t, bint with_gil_nodes, bint* needs_gil) noexcept nogil   # NULL: nothing ready for this thread
+cdef int task_fail(GraphTask* t) noexcept nogil                  # moves the thread's error into the task, unless one is there; -1
