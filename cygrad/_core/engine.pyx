@@ -310,7 +310,7 @@ cdef int deliver_tensor(GraphTask* t, NodeState* s, int nr, Tensor grad) except 
     cdef Tensor earlier
     cdef int status = 0
     if not t.recorded:
-        if deliver(t, s, nr, NULL if grad is None else array_incref(grad.a)) != 0:
+        if deliver(t, s, nr, <Array*>NULL if grad is None else array_incref(grad.a)) != 0:
             raise_pending()
         return 0
     if grad is not None:
@@ -355,7 +355,7 @@ cdef list apply_arrays(GraphTask* t, NodeState* s, list grads):
     if arrays == NULL:
         raise_pending()
     for i in range(s.n_outputs):
-        arrays[i] = NULL if grads[i] is None else array_incref((<Tensor>grads[i]).a)
+        arrays[i] = <Array*>NULL if grads[i] is None else array_incref((<Tensor>grads[i]).a)
     for i in range(s.n_edges):
         arrays[s.n_outputs + i] = NULL
     with nogil:

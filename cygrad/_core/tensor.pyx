@@ -158,11 +158,6 @@ cdef class Tensor:
             raise RuntimeError(f"cygrad: requires_grad must be a bool, not {type(value).__name__}")
         requires_grad_set(self, value)
 
-    def requires_grad_(self, requires_grad: bool = True):
-        """Set ``requires_grad`` in place and return the tensor. RuntimeError for non-leaves set to False and for integer dtypes."""
-        requires_grad_set(self, requires_grad)
-        return self
-
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operation made this tensor: gradients end here."""
@@ -880,6 +875,18 @@ cdef void set_buffer_hook(BufferHook hook) noexcept:
     buffer_hook = hook
 
 
+def requires_grad_method(Tensor self not None, requires_grad: bool = True) -> Tensor:
+    """Set ``requires_grad`` in place and return the tensor. RuntimeError for non-leaves set to False and for integer dtypes."""
+    requires_grad_set(self, requires_grad)
+    return self
+
+
+def accumulate_variable(Node node not None) -> object:
+    """The leaf tensor of an AccumulateGrad."""
+    return payload_of(&node.s)
+
+
+
 cdef int setup() except -1:
     memset(&NT_accumulate, 0, sizeof(NT_accumulate))
     NT_accumulate.name = "AccumulateGrad"
@@ -887,13 +894,10 @@ cdef int setup() except -1:
     NT_accumulate.finalize = accumulate_finalize
     node_register(&NT_accumulate)
     (<object>NT_accumulate.cls).variable = property(accumulate_variable, doc="The leaf whose .grad this Node adds to.")
+    # The method has the name of the C field, so it cannot stand in the class's body.
+    _install_methods({"requires_grad_": requires_grad_method})
     set_unpack_hook(unpack_for_node)
     set_tp_new(<PyTypeObject*>Tensor, <void*>python_new)
     return 0
-
-
-def accumulate_variable(Node node):
-    """The leaf tensor of an AccumulateGrad."""
-    return payload_of(&node.s)
 
 setup()
