@@ -18,7 +18,7 @@ from libc.string cimport memset
 from cygrad._core.accumulate cimport accumulate_needs_gil, accumulate_array, accumulate_tensor
 from cygrad._core.array cimport Array, IntList, array_incref, array_decref, array_unshared, array_empty, same_shape
 from cygrad._core.atomics cimport spin_trylock, spin_unlock, likely, unlikely
-from cygrad._core.dtypes cimport dtype_object, is_integral_code, is_complex_code
+from cygrad._core.dtypes cimport FLOAT32, FLOAT64
 from cygrad._core.errors cimport error_exception, raise_pending, fail, ERR_RUNTIME, ERR_NONE
 from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled
 from cygrad._core.graph_task cimport (
@@ -30,7 +30,7 @@ from cygrad._core.memory cimport block_alloc, block_free
 from cygrad._core.node cimport (
     Node, NodeState, Edge, Scratch, node_of, node_track, node_release_saved, refuse_released, FLAG_ACCUMULATE, FLAG_PYTHON, FLAG_HOOKS, FLAG_RELEASED)
 from cygrad._core.recorded_ops cimport recorded_ops
-from cygrad._core.tensor cimport Tensor, tensor_wrap, gradient_edge, run_pre_hooks, grad_of
+from cygrad._core.tensor cimport Tensor, tensor_wrap, gradient_edge, run_pre_hooks, grad_of, operators
 from cygrad._core.workers cimport workers_invite, workers_leave, workers_notify, wait_for_work
 
 cdef extern from "<sched.h>" nogil:
@@ -617,6 +617,49 @@ def run_backward(
         block_free(room, size)
         task_finish(&t)
     return result
+
+
+cdef int backward_scalar(Tensor root, bint keep_graph) except -1:
+    # root.backward() for one real element: the cotangent is one, nothing is captured, nothing needs a list.
+    cdef GraphTask t
+    cdef int nr
+    cdef void* grad = ones_for(root.a)
+    cdef NodeState* s
+    cdef Node held
+    if grad == NULL:
+        raise_pending()
+    s = gradient_edge(root, &nr)
+    held = node_of(s)
+    Py_DECREF(held)
+    task_init(&t, False, keep_graph)
+    with nogil:
+        if run_task(&t, &s, &nr, &grad, 1) == 0:
+            task_drain(&t, True)
+        if t.shared:
+            workers_leave(&t)
+        if grad != NULL:
+            array_decref(<Array*>grad)
+    if t.failed:
+        try:
+            raise_failure(&t)
+        finally:
+            task_finish(&t)
+    task_finish(&t)
+    return 0
+
+operators.backward_scalar = backward_scalar
+
+
+cdef Array* ones_for(Array* a) noexcept nogil:
+    cdef Array* one = array_empty(a.dtype, a.ndim, a.shape)
+    if one != NULL:
+        if a.dtype == FLOAT64:
+            (<double*>one.data)[0] = 1
+        elif a.dtype == FLOAT32:
+            (<float*>one.data)[0] = 1
+        else:
+            (<unsigned short*>one.data)[0] = 0x3c00        # 1 as float16
+    return one
 
 
 cdef void drop_roots(GraphTask* t, void** root_grads, int n) noexcept:

@@ -26,7 +26,7 @@ cdef class Tensor:
     cdef object view_info             # views: how to make them again (ViewInfo of the mutation layer), else None
     cdef object hooks_                # dict of tensor hooks, or None
     cdef object __weakref__
-    cdef dict __dict__
+    cdef PyObject* attributes         # the instance's __dict__, made by Python when first written (Cython's own would be made for each tensor)
 
 cdef Tensor tensor_wrap(Array* a)                       # steals the reference; NULL raises the pending error. No graph.
 cdef Tensor tensor_number(object number)                # a Python bool/int/float/complex as wrapped 0-d Tensor; None if it is no number
@@ -63,6 +63,7 @@ ctypedef object (*Operator)(object a, object b)
 ctypedef object (*UnaryOperator)(Tensor a)
 ctypedef object (*CompareOperator)(Tensor a, object b, int op)
 ctypedef int (*SetItemOperator)(Tensor t, object index, object value) except -1
+ctypedef int (*BackwardOperator)(Tensor t, bint keep_graph) except -1
 
 cdef struct OperatorTable:
     Operator binary[26]
@@ -71,6 +72,7 @@ cdef struct OperatorTable:
     UnaryOperator absolute
     CompareOperator compare
     SetItemOperator set_item
+    BackwardOperator backward_scalar     # the common case of backward(), without a way through Python: engine.pyx
 
 cdef OperatorTable operators
 

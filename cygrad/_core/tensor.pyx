@@ -4,7 +4,7 @@
 import weakref
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
-from cpython.ref cimport Py_INCREF, Py_DECREF
+from cpython.ref cimport Py_INCREF, Py_DECREF, Py_XDECREF
 from cpython.bool cimport PyBool_Check
 from cpython.dict cimport PyDict_SetItem
 from libc.string cimport memset
@@ -29,14 +29,39 @@ cdef extern from "Python.h":
 
 cdef extern from *:
     """
-    static inline int cg_has_dict(PyObject *o) { PyObject **d = _PyObject_GetDictPtr(o); return d && *d; }
+    static Py_ssize_t cg_dict_at;
+    static traverseproc cg_original_traverse;
+    static inquiry cg_original_clear;
+    static int cg_traverse(PyObject *o, visitproc visit, void *arg) {
+        Py_VISIT(*(PyObject **)((char *)o + cg_dict_at));
+        return cg_original_traverse ? cg_original_traverse(o, visit, arg) : 0;
+    }
+    static int cg_clear(PyObject *o) {
+        Py_CLEAR(*(PyObject **)((char *)o + cg_dict_at));
+        return cg_original_clear ? cg_original_clear(o) : 0;
+    }
+    static PyGetSetDef cg_dict_getset = {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, 0, 0};
+    /* Gives the class instances' dicts at a field of its own: created by Python on the first write, seen by the gc. */
+    static int cg_lazy_dict(PyTypeObject *t, Py_ssize_t offset) {
+        PyObject *d = PyDescr_NewGetSet(t, &cg_dict_getset);
+        if (!d) return -1;
+        cg_dict_at = offset;
+        t->tp_dictoffset = offset;
+        cg_original_traverse = t->tp_traverse;
+        cg_original_clear = t->tp_clear;
+        t->tp_traverse = cg_traverse;
+        t->tp_clear = cg_clear;
+        int status = PyDict_SetItemString(t->tp_dict, "__dict__", d);
+        Py_DECREF(d);
+        return status;
+    }
     static newfunc cg_original_new;
     static inline void cg_set_new(PyTypeObject *t, void *f) { cg_original_new = t->tp_new; t->tp_new = (newfunc)f; }
     static inline PyObject *cg_call_new(PyTypeObject *t, PyObject *args, PyObject *kw) { return cg_original_new(t, args, kw); }
     """
     ctypedef struct PyTypeDict "PyTypeObject":
         PyObject* tp_dict
-    bint has_attributes "cg_has_dict"(object o)
+    int lazy_dict "cg_lazy_dict"(PyTypeObject* t, Py_ssize_t offset) except -1
     void set_tp_new "cg_set_new"(PyTypeObject* t, void* function)
     object call_original_new "cg_call_new"(PyTypeObject* t, PyObject* args, PyObject* kwargs)
 
@@ -52,14 +77,15 @@ cdef class Tensor:
     """
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        from cygrad._core.creation import _legacy_constructor
         if args or kwargs:
+            from cygrad._core.creation import _legacy_constructor
             _legacy_constructor(self, *args, **kwargs)
 
     def __dealloc__(self):
         array_decref(self.a)
         array_decref(self.own_version)
         array_decref(self.grad_array)
+        Py_XDECREF(self.attributes)
 
     # ---- data -------------------------------------------------------------------------------------------------------
 
@@ -239,7 +265,8 @@ cdef class Tensor:
         if not self.requires_grad_:
             raise RuntimeError("cygrad: cannot register a hook on a tensor that doesn't require gradient")
         if self.hooks_ is None:
-            self.hooks_ = {}
+            from cygrad.utils.hooks import HookTable
+            self.hooks_ = HookTable()
         handle = RemovableHandle(self.hooks_)
         if self.grad_fn_ is not None:
             if not self.hooks_:
@@ -288,6 +315,10 @@ cdef class Tensor:
         (default: ``create_graph``). ``create_graph``: record the backward, for higher derivatives. ``inputs``: accumulate into these tensors alone.
         Raises RuntimeError as ``cygrad.autograd.backward`` does.
         """
+        if (gradient is None and inputs is None and create_graph is False and (retain_graph is None or retain_graph is False)
+                and self.requires_grad_ and self.a.numel == 1 and is_float_code(self.a.dtype)):
+            operators.backward_scalar(self, False)
+            return
         from cygrad.autograd import backward
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
@@ -618,7 +649,7 @@ cdef NodeState* gradient_edge(Tensor t, int* nr) except? NULL:
         Py_INCREF(t)
         n.s.payload = <PyObject*>t
         t.accumulator = &n.s
-        if t.hooks_ is not None or has_attributes(t):
+        if t.hooks_ is not None or t.attributes != NULL:
             if t.hooks_:
                 n.s.flags |= FLAG_HOOKS
             node_track(n)
@@ -888,6 +919,7 @@ def accumulate_variable(Node node not None) -> object:
 
 
 cdef int setup() except -1:
+    cdef Tensor probe
     memset(&NT_accumulate, 0, sizeof(NT_accumulate))
     NT_accumulate.name = "AccumulateGrad"
     NT_accumulate.n_outputs = 1
@@ -897,6 +929,8 @@ cdef int setup() except -1:
     # The method has the name of the C field, so it cannot stand in the class's body.
     _install_methods({"requires_grad_": requires_grad_method})
     set_unpack_hook(unpack_for_node)
+    probe = Tensor.__new__(Tensor)
+    lazy_dict(<PyTypeObject*>Tensor, <char*>&probe.attributes - <char*><PyObject*>probe)
     set_tp_new(<PyTypeObject*>Tensor, <void*>python_new)
     return 0
 

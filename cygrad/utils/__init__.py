@@ -1,0 +1,1 @@
+"""Helpers around the core that torch keeps in ``torch.utils``."""
