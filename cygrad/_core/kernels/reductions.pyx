@@ -1,4 +1,5 @@
-# distutils: extra_compile_args = -O3 -Wno-psabi
+# distutils: extra_compile_args = -ftree-loop-vectorize -fvect-cost-model=dynamic -Wno-psabi
+# distutils: depends = cygrad/_core/kernels/numeric.hpp
 # Reductions over dims: validation, dtypes and geometry here, loops in reduce.hpp and reduce_backward.hpp. Contract: reductions.pxd.
 
 from libc.math cimport INFINITY, isinf
