@@ -1,0 +1,514 @@
+"""Writes ops_<family>.pyx/.pxd: for each operation its function on Tensors, its VJP on Arrays and its NodeType.
+
+Why it exists: this is the code that runs for every operation a user calls; it must be what one would write by hand.
+"""
+
+from __future__ import annotations
+
+from codegen.formula import AsArray, Call, Constant, Expression, Variable, walk
+from codegen.schema import Argument, Kind, TableError
+from codegen.table import Operation, SavedValue, Table, fact_name
+from codegen.writer import (
+    HEADER, ArrayWriter, Module, TensorWriter, direct_kernel, is_nogil, local, nogil_target, parameters_text)
+
+PXD_HEAD = HEADER + """from libc.stdint cimport uint64_t
+from cygrad._core.array cimport Array, IntList
+from cygrad._core.node cimport NodeState, NodeType
+from cygrad._core.tensor cimport Tensor
+"""
+
+PYX_HEAD = HEADER + """from libc.math cimport INFINITY, NAN
+from libc.stdint cimport uint64_t
+from cygrad._core.array cimport Array, IntList, array_incref, array_decref, scalar_bool, scalar_int, scalar_double, scalar_complex
+from cygrad._core.dtypes cimport is_complex_code, is_float_code
+from cygrad._core.errors cimport raise_pending, error_pending
+from cygrad._core.grad_mode cimport grad_enabled
+from cygrad._core.node cimport (
+    Node, NodeState, NodeType, node_new, unpack_array, saved_check, val_set_int, val_set_float, VAL_NONE)
+from cygrad._core.operation cimport *
+from cygrad._core.tensor cimport (
+    Tensor, tensor_wrap, tensor_number, edge_set, save_input, save_output, history_set, needs_grad, view_set, inplace_check, inplace_history)
+"""
+
+VAL_KINDS = {
+    Kind.INT: "0", Kind.BOOL: "1", Kind.FLOAT: "2", Kind.INTS: "3", Kind.DTYPE: "4", Kind.INT_OPT: "5", Kind.INTS_OPT: "6", Kind.STR: "7", Kind.STR_OPT: "7",
+    Kind.DTYPE_OPT: "4",
+}
+
+
+def indented(lines: list[str], by: int = 1) -> list[str]:
+    """The lines, moved right."""
+    return ["    " * by + line if line else line for line in lines]
+
+
+def has_apply(table: Table, operation: Operation) -> bool:
+    """Whether the VJP has a form without the GIL."""
+    if operation.returns_list:
+        return False
+    for expression in operation.gradients.values():
+        if expression.kind is Kind.TENSORS:
+            if not list_kernel(table, expression):
+                return False
+        elif not is_nogil(table, expression):
+            return False
+    return bool(operation.gradients)
+
+
+def list_kernel(table: Table, expression: Expression) -> bool:
+    """The formula of a list input is one kernel `int name(..., Array** gout)`."""
+    return isinstance(expression, Call) and expression.function.name in table.kernels and table.kernels[expression.function.name].several
+
+
+def value_text(value: SavedValue, k: int) -> str:
+    """A saved value as a C expression."""
+    if value.kind in (Kind.INTS, Kind.INTS_OPT):
+        return f"<const IntList*>node_.vals[{k}].list"
+    if value.kind is Kind.FLOAT:
+        return f"node_.vals[{k}].d"
+    if value.kind in (Kind.DTYPE, Kind.DTYPE_OPT, Kind.STR, Kind.STR_OPT):
+        return f"<int>node_.vals[{k}].i"
+    return f"node_.vals[{k}].i"
+
+
+def saved_numbers(operation: Operation) -> dict[str, str]:
+    """Saved values by the name that formulas use."""
+    return {
+        (f"{fact_name(v.fact)}()" if v.fact is not None else v.name): value_text(v, k)
+        for k, v in enumerate(operation.values)
+    }
+
+
+def uses(expression: Expression, name: str) -> int:
+    """How often a variable is read."""
+    return sum(isinstance(e, Variable) and e.name == name for e in walk(expression))
+
+
+class OpsEmitter:
+    """One family."""
+
+    def __init__(self, table: Table, family: str) -> None:
+        self.table = table
+        self.family = family
+        self.operations = table.of_family(family)
+        own = {o.identifier for o in self.operations}
+        self.module = Module(f"ops_{family}", table, own)
+        self.pxd: list[str] = []
+        self.body: list[str] = []
+        self.setup: list[str] = []
+
+    def emit(self) -> tuple[str, str]:
+        """The .pyx and the .pxd."""
+        for operation in self.operations:
+            self.operation(operation)
+        pyx = [PYX_HEAD, *self.module.header(), *self.body, ""]
+        if self.setup:
+            pyx += ["cdef int setup_() except -1:", *indented(self.setup), "    return 0", "", "setup_()", ""]
+        return "\n".join(pyx), PXD_HEAD + "\n" + "\n".join(self.pxd) + "\n"
+
+    # ---- one operation
+
+    def operation(self, o: Operation) -> None:
+        """Everything of one operation."""
+        if nogil_target(self.table, o.identifier) == f"fwd_{o.identifier}":
+            self.forward_function(o)
+        if o.gradients:
+            self.pxd.append(f"cdef NodeType NT_{o.identifier}")
+            apply = "NULL"
+            if has_apply(self.table, o):
+                self.apply(o)
+                apply = f"apply_{o.identifier}"
+            saved = ",".join(s.name for s in o.saved)
+            kinds = "".join("s" if s.scalar else "t" for s in o.saved)
+            values = ",".join(v.name for v in o.values)
+            value_kinds = "".join(VAL_KINDS[v.kind] for v in o.values)
+            outputs = max(len(o.outputs), 1)
+            self.body.append(f"cdef NodeType NT_{o.identifier}")
+            self.setup.append(f'node_type_set(&NT_{o.identifier}, b"{o.node}", {apply}, {outputs}, b"{saved}", b"{kinds}", b"{values}", b"{value_kinds}")')
+        self.function(o, inplace=False)
+        if o.inplace:
+            self.function(o, inplace=True)
+
+    def forward_function(self, o: Operation) -> None:
+        """`fwd_<name>`: the forward on Arrays, where it is more than one kernel call."""
+        expression = o.forward or o.compose
+        assert expression is not None
+        arguments = o.signature.arguments
+        writer = ArrayWriter(self.module, *scopes(arguments, nogil=True))
+        result = writer.result(expression)
+        signature = f"cdef Array* fwd_{o.identifier}({parameters_text(arguments, True)}) noexcept nogil"
+        self.pxd.append(signature)
+        self.body += ["", signature + ":", *indented([*writer.declarations, *writer.lines])]
+        cleanup = writer.cleanup()
+        if cleanup:
+            self.body += indented([f"cdef Array* result_ = {result}", *cleanup, "return result_"])
+        else:
+            self.body += indented([f"return {result}"])
+        self.body.append("")
+
+    # ---- the VJP
+
+    def apply(self, o: Operation) -> None:
+        """`apply_<name>`: the formulas on Arrays."""
+        listed = o.list_input is not None
+        single = len(o.differentiable_outputs) == 1
+        saved = {s.name: k for k, s in enumerate(o.saved)}
+        numbers = saved_numbers(o)
+        writers: list[tuple[str, Expression, ArrayWriter, str]] = []
+        tensors = {name: local(name) for name in saved}
+        if single:
+            tensors["grad"] = "grad"
+        for i in range(max(len(o.outputs), 1)):
+            tensors[f"grads[{i}]"] = f"grads_[{i}]"
+        declarations: list[str] = []
+        for edge, (name, expression) in enumerate(o.gradients.items()):
+            writer = ArrayWriter(self.module, numbers, tensors, prefix=f"{edge}_")
+            if not listed:
+                writers.append((name, expression, writer, writer.result(expression)))
+            else:
+                assert isinstance(expression, Call)
+                arguments = [writer.argument(a, p) for a, p in zip(expression.arguments, expression.function.parameters, strict=True)]
+                text = f"{self.module.kernel(expression.function.name)}({', '.join([*arguments, 'gout'])})"
+                writers.append((name, expression, writer, text))
+            declarations += writer.declarations
+        lines = [f"cdef int apply_{o.identifier}(NodeState* node_, Array** grads_, Array** gout, uint64_t need_) noexcept nogil:"]
+        body: list[str] = []
+        if single:
+            body += [f"cdef Array* grad = grads_[{o.differentiable_outputs[0]}]", "cdef int rc_ = 0"]
+        else:
+            body.append("cdef int rc_ = 0")
+        body += [f"cdef Array* {local(s.name)} = NULL" for s in o.saved]
+        body += declarations
+        if single:
+            body += ["if grad == NULL:", "    return 0"]
+        guard = single and self.reuses_grad(o)
+        if guard:
+            body.append("array_incref(grad)      # a kernel may overwrite a gradient that nobody else holds, and it is read twice here")
+        if listed:
+            (_, expression, writer, text) = writers[0]
+            body += [self.unpack(s.name, saved) for s in o.saved]
+            body += writer.lines
+            body += [f"if {text} != 0:", "    rc_ = -1", *writer.cleanup()]
+        else:
+            unpacked: set[str] = set()
+            everywhere = [s for s in o.saved if len(o.gradients) > 1 and len(s.needed_by) > 1]
+            for s in everywhere:
+                mask = sum(1 << e for e in s.needed_by)
+                body += [f"if need_ & {mask}:", f"    {self.unpack(s.name, saved)}"]
+                unpacked.add(s.name)
+            for edge, (_, expression, writer, text) in enumerate(writers):
+                inner = [self.unpack(s.name, saved) for s in o.saved if edge in s.needed_by and s.name not in unpacked]
+                inner += writer.lines
+                inner += [f"gout[{edge}] = {text}"]
+                inner += writer.cleanup()
+                if not self.may_be_null(expression):
+                    inner += [f"if gout[{edge}] == NULL:", "    rc_ = -1"]
+                else:
+                    inner += [f"if gout[{edge}] == NULL and error_pending():", "    rc_ = -1"]
+                body += [f"if need_ & {1 << edge}:", *indented(inner)]
+        if guard:
+            body.append("array_decref(grad)")
+        body.append("return rc_")
+        self.body += ["", *lines, *indented(body), ""]
+
+    def unpack(self, name: str, saved: dict[str, int]) -> str:
+        """The statement that fetches a saved Array."""
+        return f"{local(name)} = unpack_array(node_, {saved[name]})"
+
+    def may_be_null(self, expression: Expression) -> bool:
+        """The formula may say None: no gradient."""
+        return any(isinstance(e, Constant) and e.value is None and e.kind.is_array for e in walk(expression))
+
+    def reuses_grad(self, o: Operation) -> bool:
+        """Some `..._backward` kernel is called, and the gradient is read more than once."""
+        reads = sum(uses(e, "grad") for e in o.gradients.values())
+        kernels = any(
+            isinstance(part, Call) and part.function.name.endswith("_backward") for e in o.gradients.values() for part in walk(e))
+        return reads > 1 and kernels
+
+    # ---- the function on Tensors
+
+    def function(self, o: Operation, inplace: bool) -> None:
+        """The operation itself."""
+        name = o.identifier + ("_" if inplace else "")
+        arguments = o.signature.arguments
+        result = "list" if (o.outputs or o.returns_list) and not inplace else "Tensor"
+        signature = f"cdef {result} {name}({parameters_text(arguments, False)})"
+        self.pxd.append(signature)
+        lines: list[str] = []
+        declarations: list[str] = []
+        if o.compose is not None:
+            if inplace:
+                self.inplace_composition(o, lines, declarations)
+            else:
+                writer = TensorWriter(self.module, *scopes(arguments, nogil=False))
+                text = writer.tensor(o.compose)
+                declarations += writer.declarations
+                lines.append(f"return {text}")
+        elif inplace:
+            self.inplace_body(o, lines, declarations)
+        else:
+            self.forward_body(o, lines, declarations)
+        self.body += ["", signature + ":", *indented([*declarations, *lines]), ""]
+
+    def inplace_composition(self, o: Operation, lines: list[str], declarations: list[str]) -> None:
+        """An in-place variant of a composition would record its parts wrongly: refused in the table."""
+        raise TableError(f"{o.raw.file}:{o.raw.line}: {o.raw.text('name')}: inplace: a composition has no in-place variant; write its own entry")
+
+    def forward_body(self, o: Operation, lines: list[str], declarations: list[str]) -> None:
+        """Forward, wrapping, recording."""
+        several = bool(o.outputs) or o.returns_list
+        if o.python is not None:
+            self.python_forward(o, lines, declarations)
+        elif several:
+            self.several_forward(o, lines, declarations)
+        else:
+            lines += self.run_forward(o, declarations)
+            declarations.append("cdef Tensor result_")
+            lines.append("result_ = tensor_wrap(out_)")
+            if o.view:
+                lines.append(f"view_set(result_, {local(o.signature.arguments[0].name)})")
+        if o.gradients:
+            lines += self.record(o, declarations, several)
+        lines.append("return result_")
+
+    def run_forward(self, o: Operation, declarations: list[str]) -> list[str]:
+        """Statements that leave the result in `out_`."""
+        arguments = o.signature.arguments
+        arrays = [a for a in arguments if a.kind.is_array]
+        declarations.append("cdef Array* out_")
+        listed = [a for a in arguments if a.kind is Kind.TENSORS]
+        if listed:
+            return self.list_forward(o, listed[0], declarations)
+        kernel = direct_kernel(o)
+        if kernel is not None and len(arrays) == len(arguments) <= 3 and all(a.kind is Kind.TENSOR or a.kind is Kind.SCALAR for a in arrays) \
+                and not self.table.kernels[kernel].has_out:
+            given = ", ".join(f"{local(a.name)}.a" for a in arrays)
+            return [f"out_ = run{len(arrays)}({self.module.kernel(kernel)}, {given})"]
+        target = nogil_target(self.table, o.identifier)
+        simple = isinstance(o.forward, Call) and all(_is_leaf(a) for a in o.forward.arguments)
+        before: list[str] = []
+        names: dict[str, str] = {}
+        for a in arrays:
+            names[a.name] = f"a_{a.name}_"
+            declarations.append(f"cdef Array* a_{a.name}_ = {'array_of(' + local(a.name) + ')' if a.kind.is_optional else local(a.name) + '.a'}")
+        if simple:
+            assert isinstance(o.forward, Call)
+            writer = ArrayWriter(self.module, scopes(arguments, nogil=False)[0], names)
+            text = writer.call(o.forward)
+            declarations += writer.declarations
+            before = writer.lines
+            if writer.temporaries:
+                raise TableError(f"{o.identifier}: internal: temporaries in a simple forward")
+        elif target is not None:
+            passed = [names[a.name] if a.kind.is_array else local(a.name) for a in arguments]
+            text = f"{target}({', '.join(passed)})"
+        else:
+            raise TableError(f"{o.raw.file}:{o.raw.line}: {o.raw.text('name')}: forward: has no form on Arrays")
+        return [*before, *self.guarded(f"out_ = {text}", list(names.values()), declarations)]
+
+    def guarded(self, statement: str, arrays: list[str], declarations: list[str]) -> list[str]:
+        """The call of a kernel, without the GIL where the work is large."""
+        if not arrays:
+            return [statement]
+        size = " + ".join(f"elements_of({a})" for a in arrays)
+        declarations.append("cdef PyThreadState* thread_")
+        return [f"thread_ = gil_leave({size})", statement, "gil_return(thread_)"]
+
+    def list_forward(self, o: Operation, listed: Argument, declarations: list[str]) -> list[str]:
+        """The forward of an operation on a list of tensors."""
+        if not isinstance(o.forward, Call) or o.forward.function.origin != "kernel":
+            raise TableError(f"{o.raw.file}:{o.raw.line}: {o.raw.text('name')}: forward: an operation on a list calls one kernel")
+        name = local(listed.name)
+        declarations += ["cdef Array** arrays_", "cdef int count_"]
+        numbers = scopes(o.signature.arguments, nogil=False)[0]
+        writer = ArrayWriter(self.module, numbers, {a.name: f"array_of({local(a.name)})" for a in o.signature.arguments if a.kind.is_array})
+        given = [
+            "arrays_, count_" if p.kind is Kind.TENSORS else writer.argument(a, p)
+            for a, p in zip(o.forward.arguments, o.forward.function.parameters, strict=True)
+        ]
+        declarations += writer.declarations
+        return [
+            f"count_ = <int>len({name})",
+            f'arrays_ = arrays_take({name}, b"{o.signature.name}")',
+            *writer.lines,
+            f"out_ = {self.module.kernel(o.forward.function.name)}({', '.join(given)})",
+            "arrays_give(arrays_, count_)",
+        ]
+
+    def several_forward(self, o: Operation, lines: list[str], declarations: list[str]) -> None:
+        """The forward of an operation with several results, through `int kernel(..., Array** outs)`."""
+        if not isinstance(o.forward, Call) or o.forward.function.origin != "kernel":
+            raise TableError(f"{o.raw.file}:{o.raw.line}: {o.raw.text('name')}: forward: several results need one kernel with outs")
+        arrays = {a.name: f"a_{a.name}_" for a in o.signature.arguments if a.kind.is_array}
+        for a in o.signature.arguments:
+            if a.kind.is_array:
+                declarations.append(f"cdef Array* a_{a.name}_ = array_of({local(a.name)})")
+        writer = ArrayWriter(self.module, scopes(o.signature.arguments, nogil=False)[0], arrays)
+        given = [writer.argument(a, p) for a, p in zip(o.forward.arguments, o.forward.function.parameters, strict=True)]
+        declarations += writer.declarations
+        count = len(o.outputs)
+        declarations += [f"cdef Array* outs_[{count}]", "cdef int status_", "cdef list result_"]
+        lines += writer.lines
+        lines += self.guarded(f"status_ = {self.module.kernel(o.forward.function.name)}({', '.join([*given, 'outs_'])})", list(arrays.values()), declarations)
+        lines += ["if status_ != 0:", "    raise_pending()", f"result_ = tensors_wrap(outs_, {count})"]
+        lines += writer.cleanup()
+
+    def python_forward(self, o: Operation, lines: list[str], declarations: list[str]) -> None:
+        """The forward of the long tail: a function of cygrad/ops/forward.py, called with detached tensors."""
+        raise TableError(f"{o.raw.file}:{o.raw.line}: {o.raw.text('name')}: python: not available in this table")
+
+    def condition(self, o: Operation) -> str:
+        """Whether some input needs a gradient."""
+        tests = []
+        for a in o.signature.arguments:
+            if a.name in o.gradients:
+                name = local(a.name)
+                tests.append(f"any_needs_grad({name})" if a.kind is Kind.TENSORS else f"needs_grad({name})" if a.kind.is_optional else f"{name}.requires_grad_")
+        return tests[0] if len(tests) == 1 else "(" + " or ".join(tests) + ")"
+
+    def record(self, o: Operation, declarations: list[str], several: bool) -> list[str]:
+        """Statements that make the node."""
+        declarations.append("cdef Node n_")
+        edges = o.edges
+        inner = [f"n_ = node_new(&NT_{o.identifier}, {'count_' if o.list_input else len(edges)})"]
+        tensor_inputs = [e for e in edges if e not in o.exact]
+        broadcast = len([a for a in o.signature.arguments if a.kind.is_array]) > 1 and not several
+        if o.list_input:
+            declarations.append("cdef int i_")
+            inner += ["for i_ in range(count_):", f"    edge_set(n_, i_, <Tensor>{local(o.list_input)}[i_], NULL)"]
+        else:
+            for k, name in enumerate(edges):
+                inner.append(f"edge_set(n_, {k}, {local(name)}, {'result_.a' if broadcast and name in tensor_inputs else 'NULL'})")
+        inner += self.save_inputs(o, old=None)
+        inner += self.save_values(o)
+        if several:
+            for i in o.differentiable_outputs:
+                inner.append(f"history_set(<Tensor>result_[{i}], n_, {i})")
+        else:
+            inner.append("history_set(result_, n_, 0)")
+        inner += self.save_outputs(o, "result_", several)
+        return [f"if grad_enabled() and {self.condition(o)}:", *indented(inner)]
+
+    def needed(self, o: Operation, needed_by: frozenset[int]) -> str | None:
+        """The condition under which something is saved; None: always."""
+        if len(needed_by) == len(o.edges):
+            return None
+        optional = {a.name: a.kind.is_optional for a in o.signature.arguments}
+        tests = [f"needs_grad({local(o.edges[e])})" if optional[o.edges[e]] else f"{local(o.edges[e])}.requires_grad_" for e in sorted(needed_by)]
+        return " or ".join(tests)
+
+    def save_inputs(self, o: Operation, old: str | None) -> list[str]:
+        """Saved inputs, each where a formula that is wanted reads it."""
+        lines = []
+        for k, s in enumerate(o.saved):
+            if s.is_output:
+                continue
+            tensor = old if old is not None and s.name == o.signature.arguments[0].name else local(s.name)
+            statement = f"save_input(n_, {k}, {tensor}, {s.number})"
+            test = self.needed(o, s.needed_by)
+            lines += [statement] if test is None else [f"if {test}:", f"    {statement}"]
+        return lines
+
+    def save_outputs(self, o: Operation, result: str, several: bool) -> list[str]:
+        """Saved results."""
+        lines = []
+        for k, s in enumerate(o.saved):
+            if s.is_output:
+                tensor = f"<Tensor>{result}[{s.number}]" if several else result
+                statement = f"save_output(n_, {k}, {tensor}, {s.number})"
+                if several and s.number not in o.differentiable_outputs:
+                    statement = f"save_input(n_, {k}, {tensor}, -1)"
+                test = self.needed(o, s.needed_by)
+                lines += [statement] if test is None else [f"if {test}:", f"    {statement}"]
+        return lines
+
+    def save_values(self, o: Operation) -> list[str]:
+        """Saved values."""
+        lines = []
+        for k, v in enumerate(o.values):
+            if v.fact is not None:
+                of = local(v.fact.of)
+                if v.fact.fact in ("sizes", "strides"):
+                    lines.append(f"val_save_{v.fact.fact}(&n_.s, {k}, {of})")
+                else:
+                    writer = TensorWriter(self.module, scopes(o.signature.arguments, nogil=False)[0], {v.fact.of: of})
+                    lines.append(f"val_set_int(&n_.s, {k}, {writer.fact(v.fact)})")
+            elif v.kind in (Kind.INTS, Kind.INTS_OPT):
+                lines.append(f"val_save_ints(&n_.s, {k}, {local(v.name)})")
+            elif v.kind is Kind.FLOAT:
+                lines.append(f"val_set_float(&n_.s, {k}, {local(v.name)})")
+            elif v.kind is Kind.DTYPE_OPT:
+                lines.append(f"val_set_int(&n_.s, {k}, {local(v.name)} if {local(v.name)} >= 0 else VAL_NONE)")
+            else:
+                lines.append(f"val_set_int(&n_.s, {k}, {local(v.name)})")
+        return lines
+
+    # ---- in place
+
+    def inplace_body(self, o: Operation, lines: list[str], declarations: list[str]) -> None:
+        """The in-place variant: checks, the out-of-place kernel, the write, and a node of the same type."""
+        this = local(o.signature.arguments[0].name)
+        name = f'b"{o.signature.name}_"'
+        lines.append(f"inplace_check({this}, {name})")
+        if o.gradients:
+            # inputs are saved before the write, so that one which is the written tensor itself is noticed by its version
+            declarations.append("cdef Node n_ = None")
+            inner = [f"n_ = node_new(&NT_{o.identifier}, {len(o.edges)})"]
+            broadcast = len([a for a in o.signature.arguments if a.kind.is_array]) > 1
+            for k, edge in enumerate(o.edges):
+                inner.append(f"edge_set(n_, {k}, {local(edge)}, {this + '.a' if broadcast and edge not in o.exact else 'NULL'})")
+            inner += [*self.save_inputs(o, old=f"inplace_old({this})"), *self.save_values(o)]
+            lines += [f"if grad_enabled() and {self.condition(o)}:", *indented(inner)]
+        lines += [*self.run_forward(o, declarations), f"inplace_write({this}, out_, {name})"]
+        if o.gradients:
+            lines += ["if n_ is not None:", *indented([f"inplace_history({this}, n_)", *self.save_outputs(o, this, False)])]
+        lines.append(f"return {this}")
+
+
+class HelpersEmitter:
+    """ops_helpers: functions that only formulas call."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.module = Module("ops_helpers", table, set(table.helpers))
+
+    def emit(self) -> tuple[str, str]:
+        """The .pyx and the .pxd."""
+        body: list[str] = []
+        pxd: list[str] = []
+        for name, helper in self.table.helpers.items():
+            if helper.body is None:
+                continue
+            arguments = helper.signature.arguments
+            if nogil_target(self.table, name) == f"fwd_{name}":
+                writer = ArrayWriter(self.module, *scopes(arguments, nogil=True))
+                result = writer.result(helper.body)
+                signature = f"cdef Array* fwd_{name}({parameters_text(arguments, True)}) noexcept nogil"
+                pxd.append(signature)
+                cleanup = writer.cleanup()
+                body += ["", signature + ":", *indented([*writer.declarations, *writer.lines])]
+                body += indented([f"cdef Array* result_ = {result}", *cleanup, "return result_"] if cleanup else [f"return {result}"])
+            recorded = TensorWriter(self.module, *scopes(arguments, nogil=False))
+            text = recorded.tensor(helper.body)
+            signature = f"cdef Tensor {name}({parameters_text(arguments, False)})"
+            pxd.append(signature)
+            body += ["", signature + ":", *indented([*recorded.declarations, f"return {text}"]), ""]
+        return "\n".join([PYX_HEAD, *self.module.header(), *body, ""]), PXD_HEAD + "\n" + "\n".join(pxd) + "\n"
+
+
+def _is_leaf(e: Expression) -> bool:
+    """Needs no temporary Array."""
+    if isinstance(e, Variable):
+        return True
+    if isinstance(e, AsArray):
+        return isinstance(e.of, Constant)
+    if isinstance(e, Constant):
+        return True
+    return not e.kind.is_array and e.kind is not Kind.TENSORS
+
+
+def scopes(arguments: tuple[Argument, ...], nogil: bool) -> tuple[dict[str, str], dict[str, str]]:
+    """Names of numbers and of tensors inside a function with those parameters."""
+    numbers = {a.name: local(a.name) for a in arguments if not a.kind.is_array and a.kind is not Kind.TENSORS}
+    tensors = {a.name: local(a.name) for a in arguments if a.kind.is_array or (a.kind is Kind.TENSORS and not nogil)}
+    return numbers, tensors

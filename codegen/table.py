@@ -1,0 +1,451 @@
+"""The table of operations: reads codegen/derivatives/*.yaml, checks every entry, and derives what a node saves.
+
+Why it exists: a mistake in the table must stop the build with file, line and entry, and what follows from a formula (edges, saved tensors, saved values)
+must be computed, not written down a second time. The keys of an entry are described in codegen/derivatives/MANUAL.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from codegen.formula import AsArray, Call, Callable_, Expression, Fact, Kind, Parser, TensorsLiteral, Variable, walk
+from codegen.kernels import Kernel
+from codegen.schema import Argument, Signature, TableError, parse_signature, split_commas
+
+KEYS = {
+    "name", "node", "variants", "forward", "compose", "python", "view", "inplace", "outputs", "non_differentiable", "nondiff", "numbers", "choices",
+    "exact", "doc", "copy", "writes",
+}
+HELPER_KEYS = {"name", "body", "python", "doc"}
+VARIANTS = {"function", "method", "property", "none"}
+FACT_NAMES = {
+    "sizes": "{}_sym_sizes", "strides": "{}_sym_strides", "size": "{}_sym_argsize_{}", "ndim": "{}_dim", "numel": "{}_sym_numel", "dtype": "{}_scalar_type",
+    "is_complex": "{}_is_complex", "is_floating": "{}_is_floating_point", "offset": "{}_sym_storage_offset", "is_contiguous": "{}_is_contiguous", "viewable": "{}_viewable",
+}
+
+
+@dataclass(frozen=True)
+class Raw:
+    """One mapping of a YAML file with the line of each key."""
+
+    file: str
+    line: int
+    values: Mapping[str, object]
+    lines: Mapping[str, int]
+
+    def text(self, key: str) -> str | None:
+        """A key's value as text."""
+        value = self.values.get(key)
+        return None if value is None else str(value)
+
+    def flag(self, key: str) -> bool:
+        """A key's value as a bool."""
+        value = self.values.get(key, False)
+        if not isinstance(value, bool):
+            raise TableError(f"{key} must be true or false, not {value!r}")
+        return value
+
+    def names(self, key: str) -> tuple[str, ...]:
+        """A key's value as a tuple of names ("a, b" or [a, b])."""
+        value = self.values.get(key)
+        if value is None:
+            return ()
+        if isinstance(value, list):
+            return tuple(str(v) for v in value)
+        return tuple(split_commas(str(value)))
+
+
+@dataclass(frozen=True)
+class SavedTensor:
+    """A tensor that the node keeps: an input (edge: its number among the differentiable inputs, -1 for none) or an output."""
+
+    name: str
+    is_output: bool
+    number: int  # edge of the input, or number of the output
+    scalar: bool
+    needed_by: frozenset[int]  # edges whose formulas read it
+
+
+@dataclass(frozen=True)
+class SavedValue:
+    """A number, flag, dtype or list of integers that the node keeps."""
+
+    name: str
+    kind: Kind
+    fact: Fact | None  # None: the argument of that name
+    choices: tuple[str, ...] = ()
+
+
+@dataclass
+class Helper:
+    """A function that only formulas call: a composition of operations, and a kernel of the same name where there is one."""
+
+    raw: Raw
+    signature: Signature
+    body: Expression | None  # None: a function of cygrad/ops/formulas.py
+
+
+@dataclass
+class Operation:
+    """A checked entry."""
+
+    raw: Raw
+    family: str
+    signature: Signature
+    node: str
+    variants: frozenset[str]
+    forward: Expression | None
+    compose: Expression | None
+    python: str | None
+    gradients: dict[str, Expression] = field(default_factory=dict)  # by input, in the order of the edges
+    saved: tuple[SavedTensor, ...] = ()
+    values: tuple[SavedValue, ...] = ()
+    outputs: tuple[str, ...] = ()  # names of several results
+    differentiable_outputs: tuple[int, ...] = (0,)
+    view: bool = False
+    inplace: bool = False
+    copy: str | None = None
+    exact: frozenset[str] = frozenset()
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    doc: str = ""
+
+    @property
+    def identifier(self) -> str:
+        """Name of the C function."""
+        return self.signature.identifier
+
+    @property
+    def edges(self) -> list[str]:
+        """Differentiable inputs in order."""
+        return list(self.gradients)
+
+    @property
+    def list_input(self) -> str | None:
+        """The differentiable input that is a list of tensors."""
+        return next((a.name for a in self.signature.arguments if a.kind is Kind.TENSORS and a.name in self.gradients), None)
+
+    @property
+    def returns_list(self) -> bool:
+        """The result is a list of tensors whose number is known at run time."""
+        return self.signature.returns == ("Tensor[]",)
+
+
+@dataclass
+class Table:
+    """All operations and helpers, by identifier, and the kernels they call."""
+
+    operations: dict[str, Operation]
+    helpers: dict[str, Helper]
+    kernels: dict[str, Kernel]
+    enums: dict[str, str] = field(default_factory=dict)  # enumerator -> module
+
+    def families(self) -> list[str]:
+        """Names of the families in order of the files."""
+        return sorted({o.family for o in self.operations.values()})
+
+    def of_family(self, family: str) -> list[Operation]:
+        """A family's operations in order of the table."""
+        return [o for o in self.operations.values() if o.family == family]
+
+
+def kernel_callable(kernel: Kernel) -> Callable_:
+    """A kernel as formulas see it."""
+    parameters = tuple(Argument(name, Kind.TENSOR_OPT if kind is Kind.TENSOR else kind) for name, kind in kernel.parameters)
+    return Callable_(kernel.name, parameters, "kernel", kernel.several)
+
+
+def operation_callable(signature: Signature, origin: str, outputs: Sequence[str] = ()) -> Callable_:
+    """An operation or helper as formulas see it."""
+    return Callable_(signature.identifier, signature.arguments, origin, len(outputs) > 1 or signature.returns == ("Tensor[]",))
+
+
+def load_file(path: Path) -> list[Raw]:
+    """The entries of one YAML file, with lines."""
+    document = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    if document is None:
+        return []
+    if not isinstance(document, yaml.SequenceNode):
+        raise TableError(f"{path.name}: must be a list of entries")
+    entries: list[Raw] = []
+    for item in document.value:
+        line = item.start_mark.line + 1
+        if not isinstance(item, yaml.MappingNode):
+            raise TableError(f"{path.name}:{line}: an entry must be a mapping")
+        values: dict[str, object] = {}
+        lines: dict[str, int] = {}
+        for key, value in item.value:
+            if key.value in values:
+                raise TableError(f"{path.name}:{key.start_mark.line + 1}: key {key.value!r} is given twice in one entry")
+            values[key.value] = _plain(value)
+            lines[key.value] = key.start_mark.line + 1
+        if "name" not in values:
+            raise TableError(f"{path.name}:{line}: an entry needs a name")
+        entries.append(Raw(path.name, line, values, lines))
+    return entries
+
+
+def _plain(node: yaml.Node) -> object:
+    """Lists, mappings, true and false as they are; everything else as the text it was written as."""
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(v) for v in node.value]
+    if isinstance(node, yaml.MappingNode):
+        return {k.value: _plain(v) for k, v in node.value}
+    if isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:bool" and node.style is None:
+        return str(node.value).lower() in ("true", "yes", "on")
+    return str(node.value)
+
+
+def camel_case(identifier: str) -> str:
+    """torch's way to name nodes: masked_fill -> MaskedFill."""
+    return "".join(part[:1].upper() + part[1:] for part in identifier.split("_") if part)
+
+
+class _Context:
+    """Adds file, line and entry to a TableError."""
+
+    def __init__(self, raw: Raw, key: str = "name") -> None:
+        self.raw, self.key = raw, key
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, TableError) and not getattr(error, "located", False):
+            located = TableError(f"{self.raw.file}:{self.raw.lines.get(self.key, self.raw.line)}: {self.raw.text('name')}: {self.key}: {error}")
+            located.located = True  # type: ignore[attr-defined]
+            raise located from None
+
+
+def build_table(folder: Path, kernels: dict[str, Kernel], enums: Mapping[str, str] | None = None) -> Table:
+    """Read and check the whole table.
+
+    Raises:
+        TableError: an entry is wrong; the message starts with file and line and names the entry.
+    """
+    raws: list[tuple[str, Raw]] = [(path.stem, raw) for path in sorted(folder.glob("*.yaml")) for raw in load_file(path)]
+    signatures: dict[str, tuple[Signature, str, tuple[str, ...]]] = {}
+    parsed: list[tuple[str, Raw, Signature]] = []
+    for family, raw in raws:
+        with _Context(raw):
+            if family == "helpers":
+                signature = helper_signature(raw)
+            else:
+                signature = parse_signature(raw.text("name") or "", raw.flag("numbers"))
+            if signature.identifier in signatures:
+                raise TableError(f"the name {signature.identifier!r} is taken already")
+            signatures[signature.identifier] = (signature, "helper" if family == "helpers" else "operation", raw.names("outputs"))
+            parsed.append((family, raw, signature))
+
+    def resolve(name: str) -> Callable_ | None:
+        if name in signatures:
+            signature, origin, outputs = signatures[name]
+            return operation_callable(signature, origin, outputs)
+        return None
+
+    def resolve_forward(name: str) -> Callable_ | None:
+        if name in kernels:
+            return kernel_callable(kernels[name])
+        return resolve(name)
+
+    table = Table({}, {}, kernels, dict(enums or {}))
+    for family, raw, signature in parsed:
+        if family == "helpers":
+            table.helpers[signature.identifier] = build_helper(raw, signature, resolve)
+        else:
+            table.operations[signature.identifier] = build_operation(raw, family, signature, table, resolve, resolve_forward)
+    return table
+
+
+def helper_signature(raw: Raw) -> Signature:
+    """A helper is written `name(grad, int dim)`: arguments without a type are tensors."""
+    head, _, rest = (raw.text("name") or "").partition("(")
+    arguments = ", ".join(a if " " in a.strip() else f"Tensor? {a}" for a in split_commas(rest.rstrip(")")))
+    return parse_signature(f"{head}({arguments}) -> Tensor")
+
+
+def build_helper(raw: Raw, signature: Signature, resolve: object) -> Helper:
+    """Check a helper."""
+    with _Context(raw):
+        unknown = set(raw.values) - HELPER_KEYS
+        if unknown:
+            raise TableError(f"unused key {sorted(unknown)[0]!r}")
+    with _Context(raw, "body"):
+        body = raw.text("body")
+        if (body is None) == (not raw.flag("python")):
+            raise TableError("a helper needs a body, or `python: true`")
+        scope = {a.name: a.kind for a in signature.arguments}
+        assert callable(resolve)
+        expression = Parser(scope, resolve).parse(body) if body is not None else None
+        if expression is not None and not expression.kind.is_array:
+            raise TableError("a helper gives a tensor")
+    return Helper(raw, signature, expression)
+
+
+def build_operation(raw: Raw, family: str, signature: Signature, table: Table, resolve: object, resolve_forward: object) -> Operation:
+    """Check one operation."""
+    assert callable(resolve) and callable(resolve_forward)
+    inputs = {a.name for a in signature.arguments}
+    with _Context(raw):
+        for key in raw.values:
+            if key not in KEYS and not set(split_commas(key)) <= inputs:
+                raise TableError(f"unused key {key!r}: neither a key of the table nor an input of {signature.identifier}")
+        variants = frozenset(raw.names("variants") or ("function", "method"))
+        if not variants <= VARIANTS:
+            raise TableError(f"unknown variant {sorted(variants - VARIANTS)[0]!r}")
+        if sum(k in raw.values for k in ("forward", "compose", "python")) > 1:
+            raise TableError("forward, compose and python exclude each other")
+    choices = read_choices(raw, signature)
+    outputs = raw.names("outputs")
+    operation = Operation(
+        raw, family, signature, raw.text("node") or f"{camel_case(signature.identifier)}Backward0", variants, None, None, raw.text("python"),
+        outputs=outputs, view=raw.flag("view"), inplace=raw.flag("inplace"), choices=choices, doc=raw.text("doc") or "", copy=raw.text("copy"),
+    )
+    scope = {a.name: a.kind for a in signature.arguments}
+    if "compose" in raw.values:
+        with _Context(raw, "compose"):
+            operation.compose = Parser(scope, resolve, choices).parse(raw.text("compose") or "")
+    elif operation.python is None:
+        with _Context(raw, "forward"):
+            text = raw.text("forward") or default_forward(signature, table.kernels)
+            operation.forward = Parser({**scope, **dict.fromkeys(table.enums, Kind.DTYPE)}, resolve_forward, choices).parse(text)
+            check_forward(operation)
+    read_gradients(operation, scope, resolve)
+    return operation
+
+
+def read_choices(raw: Raw, signature: Signature) -> dict[str, tuple[str, ...]]:
+    """The strings that string arguments may be."""
+    with _Context(raw, "choices"):
+        value = raw.values.get("choices", {})
+        if not isinstance(value, dict):
+            raise TableError("choices must map arguments to lists of strings")
+        choices = {str(k): tuple(str(s) for s in v) for k, v in value.items()}
+        strings = {a.name for a in signature.arguments if a.kind in (Kind.STR, Kind.STR_OPT)}
+        if set(choices) != strings:
+            raise TableError(f"choices must name the string arguments, which are: {', '.join(sorted(strings)) or 'none'}")
+    return choices
+
+
+def default_forward(signature: Signature, kernels: Mapping[str, Kernel]) -> str:
+    """The kernel of the operation's name with all arguments."""
+    name = next((n for n in (signature.identifier, signature.name) if n in kernels), None)
+    if name is None:
+        raise TableError(f"there is no kernel {signature.identifier!r}: give forward, compose or python")
+    return f"{name}({', '.join(a.name for a in signature.arguments)})"
+
+
+def check_forward(operation: Operation) -> None:
+    """The forward gives what the signature promises."""
+    assert operation.forward is not None
+    forward = operation.forward
+    if forward.kind is Kind.TENSORS:
+        if not operation.outputs and not operation.returns_list:
+            raise TableError("the forward gives several tensors, but the entry names no outputs")
+    elif not forward.kind.is_array:
+        raise TableError("the forward gives no tensor")
+
+
+def read_gradients(operation: Operation, scope: Mapping[str, Kind], resolve: object) -> None:
+    """Parse the formulas; compute edges and what is saved."""
+    raw, signature = operation.raw, operation.signature
+    assert callable(resolve)
+    count = len(operation.outputs) or 1
+    with _Context(raw, "non_differentiable"):
+        silent = {int(v) for v in raw.names("non_differentiable")}
+        operation.differentiable_outputs = tuple(i for i in range(count) if i not in silent)
+    nondiff = raw.names("nondiff")
+    with _Context(raw, "nondiff"):
+        for name in nondiff:
+            if name != "all" and name not in scope:
+                raise TableError(f"{name!r} is no input")
+    formula_scope = dict(scope)
+    single = len(operation.differentiable_outputs) == 1 and not operation.returns_list
+    if single:
+        formula_scope["grad"] = Kind.TENSOR
+    else:
+        formula_scope["grads"] = Kind.TENSORS
+    for name in operation.outputs or ("result",):
+        formula_scope[name] = Kind.TENSOR
+    formulas: dict[str, tuple[str, str]] = {}
+    for key in raw.values:
+        if key not in KEYS:
+            formulas[key] = (key, raw.text(key) or "")
+    composed = operation.compose is not None
+    for argument in signature.arguments:
+        if argument.kind not in (Kind.TENSOR, Kind.TENSOR_OPT, Kind.TENSORS):
+            if argument.name in formulas:
+                with _Context(raw, argument.name):
+                    raise TableError("only tensors have formulas")
+            continue
+        if argument.name in formulas:
+            with _Context(raw, argument.name):
+                if composed:
+                    raise TableError("a composition has no formulas of its own: its gradient is that of its parts")
+                expression = Parser(formula_scope, resolve, operation.choices).parse(formulas[argument.name][1])
+                wanted = argument.kind is Kind.TENSORS
+                if (expression.kind is Kind.TENSORS) != wanted or not (wanted or expression.kind.is_array):
+                    raise TableError("the formula of a list gives a list, that of a tensor a tensor")
+                operation.gradients[argument.name] = expression
+        elif not composed and argument.name not in nondiff and nondiff != ("all",):
+            with _Context(raw):
+                raise TableError(f"the input {argument.name!r} has no formula; give one, or list it under nondiff")
+    with _Context(raw, "exact"):
+        exact = raw.names("exact")
+        operation.exact = frozenset(operation.edges if exact == ("True",) or raw.values.get("exact") is True else exact)
+        if not operation.exact <= set(operation.edges):
+            raise TableError(f"{sorted(operation.exact - set(operation.edges))[0]!r} is no differentiable input")
+    compute_saved(operation)
+
+
+def compute_saved(operation: Operation) -> None:
+    """Which tensors and values the formulas read, and for which inputs."""
+    arguments = {a.name: a for a in operation.signature.arguments}
+    results = list(operation.outputs or ("result",))
+    edges = operation.edges
+    readers: dict[str, set[int]] = {}
+    values: dict[str, SavedValue] = {}
+    for edge, expression in enumerate(operation.gradients.values()):
+        for part in walk(expression):
+            if isinstance(part, Fact) and (part.of in arguments or part.of in results):
+                name = fact_name(part)
+                values.setdefault(name, SavedValue(name, part.kind, part))
+                if part.of in results:
+                    raise TableError(f"{part.fact}({part.of}): only inputs have facts that are saved")
+            elif isinstance(part, Variable) and part.name not in ("grad", "grads"):
+                argument = arguments.get(part.name)
+                if part.name in results or (argument is not None and argument.kind.is_array):
+                    readers.setdefault(part.name, set()).add(edge)
+                elif argument is not None and argument.kind is not Kind.TENSORS:
+                    values.setdefault(part.name, SavedValue(part.name, argument.kind, None, operation.choices.get(part.name, ())))
+                elif argument is not None:
+                    with _Context(operation.raw, edges[edge]):
+                        raise TableError(f"the list {part.name!r} cannot be saved")
+    saved: list[SavedTensor] = []
+    for name in [*arguments, *results]:
+        if name in readers:
+            is_output = name not in arguments
+            scalar = not is_output and arguments[name].kind in (Kind.SCALAR, Kind.SCALAR_OPT)
+            number = results.index(name) if is_output else edges.index(name) if name in edges else -1
+            saved.append(SavedTensor(name, is_output, number, scalar, frozenset(readers[name])))
+    operation.saved = tuple(saved)
+    operation.values = tuple(values.values())
+
+
+def fact_name(fact: Fact) -> str:
+    """torch's name of a saved fact: self_sym_sizes."""
+    argument = fact.arguments[0].name if fact.arguments and isinstance(fact.arguments[0], Variable) else "dim"
+    return FACT_NAMES[fact.fact].format(fact.of, argument)
+
+
+def calls(expression: Expression) -> list[Call]:
+    """All calls in an expression."""
+    return [e for e in walk(expression) if isinstance(e, Call)]
+
+
+__all__ = [
+    "AsArray", "Helper", "Operation", "Raw", "SavedTensor", "SavedValue", "Table", "TensorsLiteral", "build_table", "calls", "camel_case", "fact_name", "load_file",
+]
