@@ -39,16 +39,19 @@ class Tensor(Protocol):
     """What is asked of a leaf."""
 
     @property
-    def shape(self) -> Sequence[int]: ...
+    def shape(self) -> Sequence[int]:
+        """The lengths of the axes."""
 
 
 class Node(Protocol):
     """What is asked of a node of the backward graph; any library with torch's names has it."""
 
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What the node is called."""
 
     @property
-    def next_functions(self) -> Sequence[tuple[Node | None, int]]: ...
+    def next_functions(self) -> Sequence[tuple[Node | None, int]]:
+        """The nodes that gradients go to from here, each with the number of its input; None where none is wanted."""
 
 
 @runtime_checkable
@@ -56,7 +59,8 @@ class LeafNode(Protocol):
     """The node that adds up the gradient of a leaf."""
 
     @property
-    def variable(self) -> Tensor: ...
+    def variable(self) -> Tensor:
+        """The leaf."""
 
 
 @dataclass(eq=False)
@@ -73,6 +77,7 @@ class Box:
 
     @property
     def width(self) -> float:
+        """The width of the box, in pixels."""
         if self.kind == "bend":
             return 8.0
         # The renderer's font is not known here, so the box takes a wide one; bold letters are wider still.
@@ -242,12 +247,16 @@ def draw(boxes: list[Box], layers: list[list[Box]], title: str) -> str:
         return HEADER + ROW * (box.layer + 0.5)
 
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img">',
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+            f'viewBox="0 0 {width:.0f} {height:.0f}" role="img">'
+        ),
         f"<title>{escape(title)}</title>",
         f"<style>{STYLE}</style>",
-        '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-        '<path d="M0,0.6 L7.4,4 L0,7.4 Z" fill="#8795a5"/></marker></defs>',
+        (
+            '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
+            'orient="auto"><path d="M0,0.6 L7.4,4 L0,7.4 Z" fill="#8795a5"/></marker></defs>'
+        ),
         f'<rect width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>',
         f'<text class="title" x="{MARGIN}" y="32">{escape(title)}</text>',
         f'<text class="note" x="{MARGIN}" y="52">{escape(note)}</text>',

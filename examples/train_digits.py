@@ -10,13 +10,9 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt
 import numpy as np
 from graph_svg import write_graph
+from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from tqdm import tqdm
@@ -40,6 +36,7 @@ class Network:
             self.parameters[f"bias{layer}"] = torch.zeros(outputs, requires_grad=True)
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        """The unnormalised log probabilities of the ten digits (n, 10) for images (n, 64)."""
         last = len(WIDTHS) - 1
         for layer in range(1, last + 1):
             x = x @ self.parameters[f"weight{layer}"] + self.parameters[f"bias{layer}"]
@@ -59,6 +56,7 @@ def load_data() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
 
 
 def accuracy(network: Network, x: torch.Tensor, y: torch.Tensor) -> float:
+    """The share of images whose most probable digit is the right one."""
     with torch.no_grad():
         return (network(x).argmax(1) == y).float().mean().item()
 
@@ -68,7 +66,8 @@ def draw_learning(path: Path, losses: list[float], accuracies: list[float]) -> N
     epochs = len(accuracies)
     steps = np.linspace(0, epochs, len(losses), endpoint=False)
     means = np.array(losses).reshape(epochs, -1).mean(1)
-    figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(7, 6), height_ratios=(3, 2), layout="constrained")
+    figure = Figure(figsize=(7, 6), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     above.semilogy(steps, losses, color="#9dbde0", linewidth=0.7, label="each step")
     above.semilogy(np.arange(epochs) + 0.5, means, color="#1f4e85", linewidth=2, label="mean of the epoch")
     above.set(ylabel="cross-entropy (nats)", title="Training on the handwritten digits of scikit-learn")
@@ -89,10 +88,10 @@ def draw_learning(path: Path, losses: list[float], accuracies: list[float]) -> N
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=150)
-    plt.close(figure)
 
 
 def main() -> int:
+    """Trains, draws and reports; returns the exit status."""
     parser = argparse.ArgumentParser(description="Train a ReLU network on scikit-learn's handwritten digits.")
     parser.add_argument("--epochs", type=int, default=30, help="passes over the training images (default: 30)")
     parser.add_argument("--seed", type=int, default=0, help="seed of weights and batches (default: 0)")

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -49,14 +49,14 @@ def script_for(library: str, folder: Path) -> Path:
     if library == "cygrad":
         return EXAMPLES / "train_digits.py"
     source = (EXAMPLES / "train_digits.py").read_text(encoding="utf-8")
-    assert len(re.findall(r"^import cygrad as torch$", source, re.M)) == 1
+    assert len(re.findall(r"^import cygrad as torch$", source, re.MULTILINE)) == 1
     script = folder / "train_digits.py"
     script.write_text(source.replace("import cygrad as torch\n", "import torch\n"), encoding="utf-8")
     (folder / "graph_svg.py").write_text((EXAMPLES / "graph_svg.py").read_text(encoding="utf-8"), encoding="utf-8")
     return script
 
 
-def texts(picture: ElementTree.Element, kind: str) -> list[str]:
+def texts(picture: ET.Element, kind: str) -> list[str]:
     """The texts of one class in an SVG picture, in order."""
     return ["".join(text.itertext()) for text in picture.iter(f"{SVG}text") if text.get("class") == kind]
 
@@ -66,7 +66,7 @@ def test_example_learns_and_draws(library: str, tmp_path: Path) -> None:
     out = tmp_path / "new" / "out"
     done = run(script_for(library, tmp_path), "--out", str(out), "--seed", "1")
     assert done.returncode == 0, done.stderr
-    accuracy = re.search(r"^test accuracy: ([\d.]+)% \(360 images\)$", done.stdout, re.M)
+    accuracy = re.search(r"^test accuracy: ([\d.]+)% \(360 images\)$", done.stdout, re.MULTILINE)
     assert accuracy is not None and float(accuracy[1]) >= 97
     assert "30/30" in done.stderr, "no progress bar"
     assert sorted(path.name for path in out.iterdir()) == ["backward_graph.svg", "loss.png"]
@@ -74,7 +74,7 @@ def test_example_learns_and_draws(library: str, tmp_path: Path) -> None:
     png = (out / "loss.png").read_bytes()
     assert png.startswith(b"\x89PNG\r\n\x1a\n") and len(png) > 10_000
 
-    picture = ElementTree.parse(out / "backward_graph.svg").getroot()
+    picture = ET.parse(out / "backward_graph.svg").getroot()
     assert texts(picture, "root") == ["NllLossBackward0"]
     operations = {"LogSoftmaxBackward0": 1, "AddBackward0": 3, "MmBackward0": 3, "ReluBackward0": 2}
     assert Counter(texts(picture, "operation")) == operations
@@ -144,7 +144,7 @@ def test_graph_with_joins_skips_and_double_edges(graph_svg: ModuleType, tmp_path
     root = Fake("Custom<&>Backward", chain, branch, y, x)
     count = graph_svg.write_graph(tmp_path / "graph.svg", root, {"a & b": named}, "Skips & joins")
 
-    picture = ElementTree.parse(tmp_path / "graph.svg").getroot()
+    picture = ET.parse(tmp_path / "graph.svg").getroot()
     assert count == 11
     assert texts(picture, "title") == ["Skips & joins"]
     assert texts(picture, "root") == ["Custom<&>Backward"]
@@ -167,7 +167,7 @@ def test_graph_with_joins_skips_and_double_edges(graph_svg: ModuleType, tmp_path
     assert len(boxes) == count
     width, height = float(picture.get("width", "nan")), float(picture.get("height", "nan"))
     for index, (left, top, wide, high) in enumerate(boxes):
-        assert 0 <= left and left + wide <= width and 0 <= top and top + high <= height
+        assert left >= 0 and left + wide <= width and top >= 0 and top + high <= height
         for other_left, other_top, other_wide, other_high in boxes[:index]:
             apart = left + wide <= other_left or other_left + other_wide <= left
             assert apart or top + high <= other_top or other_top + other_high <= top, "two boxes overlap"
@@ -178,4 +178,4 @@ def test_graph_of_a_long_chain(graph_svg: ModuleType, tmp_path: Path) -> None:
     for _ in range(3000):
         node = Fake("AddBackward0", node)
     assert graph_svg.write_graph(tmp_path / "graph.svg", node, {}, "Deep") == 3001
-    assert len(texts(ElementTree.parse(tmp_path / "graph.svg").getroot(), "operation")) == 2999
+    assert len(texts(ET.parse(tmp_path / "graph.svg").getroot(), "operation")) == 2999

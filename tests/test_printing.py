@@ -128,7 +128,7 @@ GRAPHS: dict[str, Callable[[Tensors], Tensors]] = {
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda dtype: dtype.__name__)
 def test_place_in_the_graph(name: str, dtype: type) -> None:
     for size in (2, 4, 5):
-        array = np.linspace(-1, 1, size * size).reshape(size, size).astype(dtype)
+        array: np.ndarray = np.linspace(-1, 1, size * size).reshape(size, size).astype(dtype)
         mine = GRAPHS[name](cygrad.from_numpy(array.copy()).requires_grad_())
         other = GRAPHS[name](torch.from_numpy(array.copy()).requires_grad_())
         assert normal(repr(mine)) == normal(repr(other))

@@ -1,7 +1,7 @@
 """Adam and AdamW: steps scaled by running averages of the gradient and of its square."""
 
 from collections.abc import Mapping
-from typing import ClassVar, TypedDict
+from typing import ClassVar, TypedDict, cast
 
 import cygrad
 from cygrad._core.tensor import Tensor
@@ -77,12 +77,13 @@ class Adam(GradientOptimizer[AdamGroup, AdamState]):
             raise ValueError(f"{who}: Invalid learning rate: {lr}; it must not be negative")
         if not eps >= 0.0:
             raise ValueError(f"{who}: Invalid epsilon value: {eps}; it must not be negative")
-        for index, beta in enumerate(betas):
+        beta1, beta2 = betas
+        for index, beta in enumerate((beta1, beta2)):
             if not 0.0 <= beta < 1.0:
                 raise ValueError(f"{who}: Invalid beta parameter at index {index}: {beta}; it must be in [0, 1)")
         if not weight_decay >= 0.0:
             raise ValueError(f"{who}: Invalid weight_decay value: {weight_decay}; it must not be negative")
-        if len(betas) != 2 or not all(isinstance(beta, float) for beta in betas):
+        if not all(isinstance(beta, float) for beta in betas):
             raise ValueError(f"{who}: betas must be both floats, but are {betas}")
         defaults = {
             "lr": lr,
@@ -102,8 +103,8 @@ class Adam(GradientOptimizer[AdamGroup, AdamState]):
     def __setstate__(self, state: Mapping[str, object]) -> None:
         super().__setstate__(state)
         # Old checkpoints count the steps in a number.
-        for entry in self._state.values():
-            step: object = entry.get("step")
+        for entry in cast("dict[Tensor, dict[str, object]]", self._state).values():
+            step = entry.get("step")
             if isinstance(step, int | float):
                 entry["step"] = cygrad.tensor(float(step))
 
@@ -120,7 +121,7 @@ class Adam(GradientOptimizer[AdamGroup, AdamState]):
             if grad is None:
                 continue
             state = self._state[param]
-            if not state:
+            if "step" not in state:
                 state["step"] = cygrad.tensor(0.0)
                 state["exp_avg"] = cygrad.zeros_like(param)
                 state["exp_avg_sq"] = cygrad.zeros_like(param)

@@ -50,8 +50,8 @@ class StateDict(TypedDict):
     param_groups: list[dict[str, object]]
 
 
-ParamsT: TypeAlias = Iterable[Tensor] | Iterable[Mapping[str, object]] | Iterable[tuple[str, Tensor]]
-"""What an optimizer takes as `params`: tensors, groups as mappings with the key "params", or named tensors."""
+ParamsT: TypeAlias = Iterable[Tensor | Mapping[str, object] | tuple[str, Tensor]]
+"""What an optimizer takes as `params`: tensors, or groups as mappings with the key "params", or named tensors."""
 
 if TYPE_CHECKING:
     # Defaults of type variables came to `typing` with Python 3.13. Checkers know them everywhere, and with them a plain
