@@ -1,0 +1,57 @@
+"""Lays the stubs of the compiled modules beside them, where type checkers look and the package ships them.
+
+Why it exists: a stub is written by hand in stubs/, written by the generator, or both (Tensor: data and identity by
+hand, operations from the table). Every compiled module needs one: a module that only C code uses gets an empty stub
+here, and stubtest sees to it that it has no Python names.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+STUBS = ROOT / "stubs"
+CORE = ROOT / "cygrad" / "_core"
+# Stands in the body of a class in stubs/cygrad/_core/tensor.pyi; the generated methods come in its place.
+METHODS_MARK = "    # The methods of the operations follow: codegen.stubs.tensor_methods().\n"
+ONLY_C = "# Only C code uses this module: its contract is the .pxd of the same name.\n__pyx_capi__: dict[str, object]\n"
+
+
+def tensor_stub(by_hand: str) -> str:
+    """The stub of Tensor: what was written by hand, with the generated methods at the mark.
+
+    Raises:
+        ValueError: the mark is missing, or there twice.
+
+    """
+    if by_hand.count(METHODS_MARK) != 1:
+        raise ValueError(f"stubs/cygrad/_core/tensor.pyi must hold this line once: {METHODS_MARK.strip()}")
+    from codegen.stubs import tensor_methods
+
+    methods = "".join(f"    {line}\n" if line else "\n" for line in tensor_methods())
+    return by_hand.replace(METHODS_MARK, methods)
+
+
+def stub_texts() -> dict[Path, str]:
+    """The text of every stub outside of generated/, by the path that it ships under."""
+    texts = {
+        ROOT / path.relative_to(STUBS): path.read_text(encoding="utf-8") for path in sorted(STUBS.rglob("*.pyi"))
+    }
+    tensor = CORE / "tensor.pyi"
+    if tensor in texts:
+        texts[tensor] = tensor_stub(texts[tensor])
+    for module in sorted(CORE.rglob("*.pyx")):
+        if module.parent.name != "generated":
+            texts.setdefault(module.with_suffix(".pyi"), ONLY_C)
+    return texts
+
+
+def install() -> None:
+    """Write the stubs that changed, and take away those whose module is gone."""
+    texts = stub_texts()
+    for path in CORE.rglob("*.pyi"):
+        if path.parent.name != "generated" and path not in texts:
+            path.unlink()
+    for path, text in texts.items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
