@@ -1,18 +1,18 @@
 # New Arrays put together from pieces of others: cat, stack, repeat, flip, roll, triangles, diagonals, padding; and their backward.
 #
-# Lists come as `Array** list, int n` (borrowed). Results are contiguous and never share memory with an argument, but for the backward of cat, stack and
+# Lists come as `Array** list, int n` (borrowed); an IntList of lengths may be longer than 64 where it was allocated so. Results are contiguous and never share memory with an argument, but for the backward of cat, stack and
 # pad, which are views of the gradient where they can be.
 
 from cygrad._core.array cimport Array, IntList
 
 # cat promotes over all and leaves out 1-d tensors of no element whatever the others' dims (torch keeps this rule from its early days).
 cdef Array* cat(Array** list, int n, Py_ssize_t dim) noexcept nogil
-cdef int cat_backward(Array* grad, const Py_ssize_t* lengths, int n, Py_ssize_t dim, Array** outs) noexcept nogil   # lengths along dim; -1: was left out, gets zeros of size 0
+cdef int cat_backward(Array* grad, const IntList* lengths, Py_ssize_t dim, Array** outs) noexcept nogil   # lengths along dim; -1: was left out, gets zeros of size 0
 cdef Array* stack(Array** list, int n, Py_ssize_t dim) noexcept nogil                      # backward: unbind
 
 # Backward of split, split_with_sizes and unbind: grads along dim, NULL entries are zero (not all of them). sizes: of the forward's input.
 cdef Array* split_backward(Array** grads, int n, Py_ssize_t split_size, Py_ssize_t dim, const IntList* sizes) noexcept nogil
-cdef Array* split_with_sizes_backward(Array** grads, int n, const Py_ssize_t* lengths, Py_ssize_t dim, const IntList* sizes) noexcept nogil
+cdef Array* split_with_sizes_backward(Array** grads, int n, const IntList* lengths, Py_ssize_t dim, const IntList* sizes) noexcept nogil
 cdef Array* unbind_backward(Array** grads, int n, Py_ssize_t dim, const IntList* sizes) noexcept nogil
 
 cdef Array* repeat(Array* a, const IntList* repeats) noexcept nogil

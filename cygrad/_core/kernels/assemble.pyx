@@ -101,17 +101,17 @@ cdef Array* cat(Array** list, int n, Py_ssize_t dim) noexcept nogil:
     return result
 
 
-cdef int cat_backward(Array* grad, const Py_ssize_t* lengths, int n, Py_ssize_t dim, Array** outs) noexcept nogil:
+cdef int cat_backward(Array* grad, const IntList* lengths, Py_ssize_t dim, Array** outs) noexcept nogil:
     cdef Py_ssize_t start = 0, none = 0
     cdef int k
     if grad == NULL:
         return -1
-    for k in range(n):
-        if lengths[k] < 0:
+    for k in range(lengths.n):
+        if lengths.v[k] < 0:
             outs[k] = array_zeros(grad.dtype, 1, &none)
         else:
-            outs[k] = split_view(grad, dim, start, lengths[k])
-            start += lengths[k]
+            outs[k] = split_view(grad, dim, start, lengths.v[k])
+            start += lengths.v[k]
         if outs[k] == NULL:
             while k > 0:
                 k -= 1
@@ -227,8 +227,11 @@ cdef Array* split_backward(Array** grads, int n, Py_ssize_t split_size, Py_ssize
     return join_backward(grads, n, NULL, split_size, dim, sizes, "split_backward")
 
 
-cdef Array* split_with_sizes_backward(Array** grads, int n, const Py_ssize_t* lengths, Py_ssize_t dim, const IntList* sizes) noexcept nogil:
-    return join_backward(grads, n, lengths, 0, dim, sizes, "split_with_sizes_backward")
+cdef Array* split_with_sizes_backward(Array** grads, int n, const IntList* lengths, Py_ssize_t dim, const IntList* sizes) noexcept nogil:
+    if lengths.n != n:
+        fail_i(ERR_RUNTIME, "split_with_sizes_backward(): %ld gradients for %ld parts", n, lengths.n, 0)
+        return NULL
+    return join_backward(grads, n, lengths.v, 0, dim, sizes, "split_with_sizes_backward")
 
 
 cdef Array* unbind_backward(Array** grads, int n, Py_ssize_t dim, const IntList* sizes) noexcept nogil:

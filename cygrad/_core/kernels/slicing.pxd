@@ -17,7 +17,7 @@ cdef Array* unfold(Array* a, Py_ssize_t dim, Py_ssize_t size, Py_ssize_t step) n
 # Several views at once; outs are new references, as many as split_count says, or the size of dim (unbind).
 cdef Py_ssize_t split_count(Array* a, Py_ssize_t split_size, Py_ssize_t dim) noexcept nogil                       # -1: error
 cdef int split(Array* a, Py_ssize_t split_size, Py_ssize_t dim, Array** outs) noexcept nogil
-cdef int split_with_sizes(Array* a, const Py_ssize_t* lengths, Py_ssize_t n, Py_ssize_t dim, Array** outs) noexcept nogil
+cdef int split_with_sizes(Array* a, const IntList* lengths, Py_ssize_t dim, Array** outs) noexcept nogil
 cdef int unbind(Array* a, Py_ssize_t dim, Array** outs) noexcept nogil
 
 # Backward: zeros of `sizes` (the forward input's) in which grad lies where the view looked.

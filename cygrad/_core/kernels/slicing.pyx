@@ -292,7 +292,7 @@ cdef int split(Array* a, Py_ssize_t split_size, Py_ssize_t dim, Array** outs) no
     return 0
 
 
-cdef int split_with_sizes(Array* a, const Py_ssize_t* lengths, Py_ssize_t n, Py_ssize_t dim, Array** outs) noexcept nogil:
+cdef int split_with_sizes(Array* a, const IntList* lengths, Py_ssize_t dim, Array** outs) noexcept nogil:
     cdef Py_ssize_t i, start = 0, total = 0
     cdef int d
     if a == NULL:
@@ -302,20 +302,20 @@ cdef int split_with_sizes(Array* a, const Py_ssize_t* lengths, Py_ssize_t n, Py_
     d = normalize_dim(dim, a.ndim)
     if d < 0:
         return -1
-    for i in range(n):
-        if lengths[i] < 0:
-            return fail_i(ERR_RUNTIME, "split_with_sizes expects split_sizes have only non-negative entries, and entry %ld is %ld", i, lengths[i], 0)
-        if lengths[i] > a.shape[d]:
+    for i in range(lengths.n):
+        if lengths.v[i] < 0:
+            return fail_i(ERR_RUNTIME, "split_with_sizes expects split_sizes have only non-negative entries, and entry %ld is %ld", i, lengths.v[i], 0)
+        if lengths.v[i] > a.shape[d]:
             total = -1
             break
-        total += lengths[i]
+        total += lengths.v[i]
     if total != a.shape[d]:
         return fail_i(ERR_RUNTIME, "split_with_sizes expects split_sizes to sum exactly to %ld (input tensor's size at dimension %ld)", a.shape[d], d, 0)
-    for i in range(n):
-        outs[i] = split_view(a, d, start, lengths[i])
+    for i in range(lengths.n):
+        outs[i] = split_view(a, d, start, lengths.v[i])
         if outs[i] == NULL:
             return drop(outs, i)
-        start += lengths[i]
+        start += lengths.v[i]
     return 0
 
 

@@ -4,7 +4,28 @@
 # then costs a memcpy, or a short loop, a place. Elements are visited in row-major order, one after the other, so that a target whose elements overlap
 # (as_strided) is added into rightly.
 
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from cygrad._core.array cimport Array
+
+# What the typed loops here and in the indexing kernels are made for: an element by its size, and what can be added.
+cdef struct Pair:            # 16 bytes: an element of complex128
+    uint64_t a
+    uint64_t b
+
+ctypedef fused Bits:
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+    Pair
+
+ctypedef fused Addend:       # unsigned addition wraps as signed does, in the same bits, and is defined in C
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+    float
+    double
 
 cdef struct Block:
     int ndim                     # after coalescing; 0: one element

@@ -1,31 +1,12 @@
 # Moves and additions of strided boxes. Contract: strided.pxd.
 
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t, int16_t, int32_t, int64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from cygrad._core.array cimport Array, array_view, array_decref
-from cygrad._core.dtypes cimport BOOL, UINT8, INT8, INT16, INT32, INT64, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128
+from cygrad._core.dtypes cimport UINT8, INT8, INT16, INT32, INT64, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128
 from cygrad._core.kernels.copy cimport copy_into
 from cygrad._core.kernels.iterate cimport InnerLoop
 from cygrad._core.kernels.ufuncs cimport UF_ADD, LoopEntry, ufunc_loop
-
-cdef struct Pair:            # 16 bytes: an element of complex128
-    uint64_t a
-    uint64_t b
-
-ctypedef fused Bits:
-    uint8_t
-    uint16_t
-    uint32_t
-    uint64_t
-    Pair
-
-ctypedef fused Addend:       # unsigned addition wraps as signed does, in the same bits, and is defined in C
-    uint8_t
-    uint16_t
-    uint32_t
-    uint64_t
-    float
-    double
 
 
 cdef inline void copy_typed(Bits* unused, Py_ssize_t count, char* to, Py_ssize_t to_stride, const char* source, Py_ssize_t from_stride) noexcept nogil:

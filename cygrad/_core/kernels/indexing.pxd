@@ -1,0 +1,40 @@
+# Indexing with tensors (x[i, :, j], x[mask]), its in-place form and backward; masks; nonzero.
+#
+# Indices come as `Array** indices, int n`: one entry a dimension of the indexed Array from the first on, NULL for a dimension taken whole; bool (and uint8)
+# entries are masks, which stand for as many dimensions as they have; int64 and int32 entries are positions, negative ones count from the end.
+# Result dimensions: those of the broadcast positions stand where the indexed dimensions stood if these are neighbours, else they come first (NumPy's rule).
+#
+# Note [In-place kernels]
+# `name_(target, ...)` writes into target and returns 0, or -1 with an error recorded before anything is written. `name(a, ...)` does the same on a copy.
+
+from cygrad._core.array cimport Array, IntList
+
+cdef Array* index(Array* a, Array** indices, int n) noexcept nogil
+cdef Array* index_backward(Array* grad, const IntList* sizes, Array** indices, int n) noexcept nogil       # zeros(sizes) with grad added at the places read
+cdef Array* index_put(Array* a, Array** indices, int n, Array* values, bint accumulate) noexcept nogil      # values NULL: 0; a wrapped number is cast, other dtypes must match
+cdef int index_put_(Array* target, Array** indices, int n, Array* values, bint accumulate) noexcept nogil
+
+cdef Array* nonzero(Array* a) noexcept nogil                                                     # int64, [n, ndim]
+
+cdef Array* masked_select(Array* a, Array* mask) noexcept nogil                                  # both broadcast; row-major order
+cdef Array* masked_select_backward(Array* grad, const IntList* sizes, Array* mask) noexcept nogil
+cdef Array* masked_scatter(Array* a, Array* mask, Array* source) noexcept nogil                  # source's elements in order where mask is True
+cdef int masked_scatter_(Array* target, Array* mask, Array* source) noexcept nogil
+cdef Array* masked_scatter_backward(Array* grad, Array* mask, const IntList* sizes) noexcept nogil         # for source, of `sizes`: grad where it was put, zeros for what was left over
+
+# Plan: where the elements lie. Result dims are `pre`, then the positions' dims, then `post`; offsets has one byte offset for every position.
+cdef struct Plan:
+    int ndim                     # of the result
+    int n_pre
+    int n_positions
+    Py_ssize_t shape[64]         # of the result
+    Py_ssize_t steps[64]         # strides of the pre and post dims in the indexed Array, at their place in the result (positions: unused)
+    Py_ssize_t count             # positions
+    Py_ssize_t* offsets
+    Py_ssize_t small[16]
+
+cdef int plan_init(Plan* p, int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, Array** indices, int n) noexcept nogil    # -1: error recorded, nothing to free
+cdef int plan_dim(Plan* p, int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, int dim, Array* positions) noexcept nogil  # one dim, checked int64 positions that are contiguous
+cdef void plan_free(Plan* p) noexcept nogil
+cdef void plan_read(Plan* p, int itemsize, const char* source, char* result) noexcept nogil                                        # result: contiguous
+cdef int plan_write(Plan* p, int dtype, char* target, const char* values, const Py_ssize_t* strides, bint add) noexcept nogil       # strides of values over the result's shape; -1: out of memory

@@ -1,0 +1,804 @@
+# Indexing with tensors. Contract: indexing.pxd.
+
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdio cimport snprintf
+from libc.string cimport memcpy, memset
+from cygrad._core.atomics cimport likely, unlikely
+from cygrad._core.array cimport (
+    Array, IntList, MAX_DIMS, CONTIGUOUS, WRAPPED, array_empty, array_zeros, array_view, array_incref, array_decref, broadcast_shape, same_shape, shape_text)
+from cygrad._core.memory cimport block_alloc, block_free
+from cygrad._core.dtypes cimport ITEMSIZE, BOOL, UINT8, INT32, INT64, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128, dtype_cname
+from cygrad._core.errors cimport fail, fail_i, fail_s, ERR_RUNTIME, ERR_INDEX
+from cygrad._core.kernels.copy cimport cast, contiguous, clone, copy_into, convert_element, check_value, memory_overlaps
+from cygrad._core.kernels.shape cimport expand
+from cygrad._core.kernels.strided cimport Pair, Bits, Addend, Block, block_init, block_copy, block_add
+
+
+# ---- nonzero --------------------------------------------------------------------------------------------------------
+
+
+cdef Py_ssize_t count_true(const char* m, Py_ssize_t n) noexcept nogil:
+    # by bytes that differ from zero, eight at a time: foreign memory may hold another byte than 1
+    cdef Py_ssize_t i = 0, total = 0
+    cdef uint64_t word
+    while i + 8 <= n:
+        memcpy(&word, m + i, 8)
+        if word != 0:
+            word |= word >> 4
+            word |= word >> 2
+            word |= word >> 1
+            total += ((word & <uint64_t>0x0101010101010101) * <uint64_t>0x0101010101010101) >> 56
+        i += 8
+    while i < n:
+        total += m[i] != 0
+        i += 1
+    return total
+
+
+cdef Array* flat_mask(Array* mask) noexcept nogil:
+    # as contiguous bytes, zero or not; new reference
+    cdef Array* m = cast(mask, BOOL) if mask.dtype != UINT8 else array_incref(mask)
+    cdef Array* dense
+    if m == NULL or m.flags & CONTIGUOUS:
+        return m
+    dense = contiguous(m)
+    array_decref(m)
+    return dense
+
+
+cdef void true_places(Array* mask, Py_ssize_t* out, Py_ssize_t along, Py_ssize_t across) noexcept nogil:
+    # coordinates of the True elements of a contiguous mask: of element k in dim d at out[k * along + d * across]
+    cdef Py_ssize_t at[MAX_DIMS]
+    cdef const char* m = mask.data
+    cdef int d, last = mask.ndim - 1
+    cdef Py_ssize_t i, row, rows, length
+    if mask.ndim == 0 or mask.numel == 0:
+        return
+    for d in range(mask.ndim):
+        at[d] = 0
+    length = mask.shape[last]
+    rows = mask.numel // length
+    for row in range(rows):
+        for i in range(length):
+            if m[i] != 0:
+                for d in range(last):
+                    out[d * across] = at[d]
+                out[last * across] = i
+                out += along
+        m += length
+        d = last - 1
+        while d >= 0:
+            at[d] += 1
+            if at[d] < mask.shape[d]:
+                break
+            at[d] = 0
+            d -= 1
+
+
+cdef Array* nonzero(Array* a) noexcept nogil:
+    cdef Array* m
+    cdef Array* result
+    cdef Py_ssize_t shape[2]
+    if a == NULL:
+        return NULL
+    m = flat_mask(a)
+    if m == NULL:
+        return NULL
+    shape[0] = count_true(m.data, m.numel)
+    shape[1] = m.ndim
+    result = array_empty(INT64, 2, shape)
+    if result != NULL:
+        true_places(m, <Py_ssize_t*>result.data, m.ndim, 1)
+    array_decref(m)
+    return result
+
+
+# ---- plans ----------------------------------------------------------------------------------------------------------
+
+
+cdef int fail_mask(Array* mask, int ndim, const Py_ssize_t* shape, int at) noexcept nogil:
+    cdef char have[200]
+    cdef char want[200]
+    cdef char text[600]
+    shape_text(have, sizeof(have), mask.ndim, mask.shape)
+    shape_text(want, sizeof(want), ndim, shape)
+    snprintf(text, sizeof(text), "indexing: The shape of the mask %s at index %d does not match the shape of the indexed tensor %s at index %d; "
+             "a mask must have the sizes of the dimensions it stands for", have, at, want, at)
+    return fail(ERR_INDEX, text)
+
+
+cdef int fail_index_shapes(Array** each, int ndim) noexcept nogil:
+    cdef char text[700]
+    cdef char one[120]
+    cdef int at, d, room = <int>sizeof(text)
+    cdef bint first = True
+    at = snprintf(text, room, "shape mismatch: indexing tensors could not be broadcast together with shapes ")
+    for d in range(ndim):
+        if each[d] != NULL and at < room - 130:
+            shape_text(one, sizeof(one), each[d].ndim, each[d].shape)
+            at += snprintf(text + at, room - at, "%s%s", <const char*>("" if first else ", "), one)
+            first = False
+    return fail(ERR_INDEX, text)
+
+
+cdef int fail_bounds(Py_ssize_t index, int dim, Py_ssize_t size) noexcept nogil:
+    if size == 0:
+        return fail_i(ERR_INDEX, "index is out of bounds for dimension with size 0: index %ld for dimension %ld", index, dim, 0)
+    return fail_i(ERR_INDEX, "index %ld is out of bounds for dimension %ld with size %ld", index, dim, size)
+
+
+cdef int expand_indices(int ndim, const Py_ssize_t* shape, Array** indices, int n, Array** each) noexcept nogil:
+    # One int64 Array (new reference) or NULL for every dim, masks turned into positions. -1: error; what is in `each` is dropped by the caller then too.
+    cdef int k, d = 0, j
+    cdef Array* x
+    cdef Array* m
+    cdef Array* places
+    cdef Py_ssize_t geometry[2]
+    cdef Py_ssize_t step = sizeof(Py_ssize_t)
+    for k in range(ndim):
+        each[k] = NULL
+    for k in range(n):
+        x = indices[k]
+        if x != NULL and (x.dtype == BOOL or x.dtype == UINT8):
+            if d + x.ndim > ndim:
+                return fail_i(ERR_INDEX, "too many indices for tensor of dimension %ld", ndim, 0, 0)
+            for j in range(x.ndim):
+                if x.shape[j] != shape[d + j]:
+                    return fail_mask(x, ndim, shape, d + j)
+            m = flat_mask(x)
+            if m == NULL:
+                return -1
+            geometry[0] = m.ndim
+            geometry[1] = count_true(m.data, m.numel)
+            places = array_empty(INT64, 2, geometry)
+            if places == NULL:
+                array_decref(m)
+                return -1
+            true_places(m, <Py_ssize_t*>places.data, 1, geometry[1])
+            for j in range(m.ndim):
+                each[d + j] = array_view(places, INT64, places.data + j * geometry[1] * step, 1, &geometry[1], &step)
+                if each[d + j] == NULL:
+                    break
+            array_decref(places)
+            array_decref(m)
+            if x.ndim > 0 and each[d + x.ndim - 1] == NULL:
+                return -1
+            d += x.ndim
+            continue
+        if d >= ndim:
+            return fail_i(ERR_INDEX, "too many indices for tensor of dimension %ld", ndim, 0, 0)
+        if x != NULL:
+            if x.dtype == INT64:
+                each[d] = array_incref(x)
+            elif x.dtype == INT32:
+                each[d] = cast(x, INT64)
+                if each[d] == NULL:
+                    return -1
+            else:
+                return fail_s(ERR_INDEX, "tensors used as indices must be long, int, byte or bool tensors, and this one is %s; convert it with .long()", dtype_cname(x.dtype), NULL, NULL)
+        d += 1
+    return 0
+
+
+cdef int add_offsets(Plan* p, Array* x, int dim, Py_ssize_t size, Py_ssize_t stride, bint first) noexcept nogil:
+    # x: positions of one dim, of the broadcast shape or one element; adds position * stride to each offset
+    cdef const int64_t* v = <const int64_t*>x.data
+    cdef Py_ssize_t* offsets = p.offsets
+    cdef Py_ssize_t i, k
+    if x.numel == 1 and p.count != 1:
+        k = v[0]
+        if unlikely(k < -size or k >= size):
+            return fail_bounds(k, dim, size)
+        k = (k + size if k < 0 else k) * stride
+        for i in range(p.count):
+            offsets[i] = k if first else offsets[i] + k
+        return 0
+    for i in range(p.count):
+        k = v[i]
+        if unlikely(k < -size or k >= size):
+            return fail_bounds(k, dim, size)
+        k = (k + size if k < 0 else k) * stride
+        offsets[i] = k if first else offsets[i] + k
+    return 0
+
+
+cdef int plan_offsets(Plan* p) noexcept nogil:
+    if p.count <= 16:
+        p.offsets = p.small
+        return 0
+    p.offsets = <Py_ssize_t*>block_alloc(p.count * sizeof(Py_ssize_t))
+    return 0 if p.offsets != NULL else -1
+
+
+cdef void plan_free(Plan* p) noexcept nogil:
+    if p.offsets != p.small and p.offsets != NULL:
+        block_free(p.offsets, p.count * sizeof(Py_ssize_t))
+    p.offsets = NULL
+
+
+cdef int plan_layout(Plan* p, int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, Array** each, int n_positions, const Py_ssize_t* positions) noexcept nogil:
+    # shape of the result and steps of the dims taken whole
+    cdef int d, first = -1, last = -1, given = 0, n = 0
+    cdef bint adjacent
+    for d in range(ndim):
+        if each[d] != NULL:
+            first = d if first < 0 else first
+            last = d
+            given += 1
+    adjacent = given > 0 and last - first + 1 == given
+    if ndim - given + n_positions > MAX_DIMS:
+        return fail_i(ERR_RUNTIME, "indexing: the result would have %ld dimensions; at most %ld are possible", ndim - given + n_positions, MAX_DIMS, 0)
+    p.n_pre = first if adjacent else 0
+    p.n_positions = n_positions
+    for d in range(p.n_pre):
+        p.shape[n] = shape[d]
+        p.steps[n] = strides[d]
+        n += 1
+    p.count = 1
+    for d in range(n_positions):
+        p.shape[n] = positions[d]
+        p.steps[n] = 0
+        p.count *= positions[d]
+        n += 1
+    for d in range(p.n_pre, ndim):
+        if each[d] == NULL:
+            p.shape[n] = shape[d]
+            p.steps[n] = strides[d]
+            n += 1
+    p.ndim = n
+    return 0
+
+
+cdef int plan_each(Plan* p, int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, Array** each) noexcept nogil:
+    cdef IntList common
+    cdef int d, i, k
+    cdef bint first = True
+    cdef Array* x
+    cdef Array* wide
+    cdef Array* dense
+    cdef bint fits
+    common.n = 0
+    for d in range(ndim):
+        x = each[d]
+        if x != NULL and x.ndim > common.n:
+            common.n = x.ndim
+    for i in range(common.n):
+        common.v[i] = 1
+    for d in range(ndim):
+        x = each[d]
+        if x == NULL:
+            continue
+        for i in range(x.ndim):
+            k = common.n - x.ndim + i
+            if common.v[k] == 1:
+                common.v[k] = x.shape[i]
+            elif x.shape[i] != 1 and x.shape[i] != common.v[k]:
+                return fail_index_shapes(each, ndim)
+    if plan_layout(p, ndim, shape, strides, each, common.n, common.v) < 0 or plan_offsets(p) < 0:
+        return -1
+    for d in range(ndim):
+        x = each[d]
+        if x == NULL:
+            continue
+        wide = dense = NULL
+        fits = x.ndim == common.n and x.flags & CONTIGUOUS != 0
+        if fits:
+            for i in range(x.ndim):
+                if x.shape[i] != common.v[i]:
+                    fits = False
+        if not fits and not (x.numel == 1 and p.count > 0):
+            wide = expand(x, &common)
+            dense = contiguous(wide)
+            if dense == NULL:
+                array_decref(wide)
+                plan_free(p)
+                return -1
+            x = dense
+        i = add_offsets(p, x, d, shape[d], strides[d], first) if p.count > 0 else 0
+        first = False
+        array_decref(wide)
+        array_decref(dense)
+        if i < 0:
+            plan_free(p)
+            return -1
+    if first:
+        p.offsets[0] = 0
+    return 0
+
+
+cdef int plan_init(Plan* p, int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, Array** indices, int n) noexcept nogil:
+    cdef Array* each[MAX_DIMS]
+    cdef int d, status
+    p.offsets = NULL
+    status = expand_indices(ndim, shape, indices, n, each)
+    if status == 0:
+        status = plan_each(p, ndim, shape, strides, each)
+    for d in range(ndim):
+        array_decref(each[d])
+    return status
+
+
+cdef int plan_dim(Plan* p, int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, int dim, Array* positions) noexcept nogil:
+    cdef Array* each[MAX_DIMS]
+    cdef const int64_t* v = <const int64_t*>positions.data
+    cdef Py_ssize_t i, stride = strides[dim], size = shape[dim]
+    cdef int d
+    p.offsets = NULL
+    for d in range(ndim):
+        each[d] = NULL
+    each[dim] = positions
+    if plan_layout(p, ndim, shape, strides, each, 1, &positions.numel) < 0 or plan_offsets(p) < 0:
+        return -1
+    for i in range(p.count):
+        p.offsets[i] = (v[i] + size if v[i] < 0 else v[i]) * stride
+    return 0
+
+
+cdef inline void read_elements(Bits* to, Py_ssize_t count, const Py_ssize_t* offsets, const char* source) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        to[i] = (<const Bits*>(source + offsets[i]))[0]
+
+
+cdef inline bint next_place(Plan* p, Py_ssize_t* at, const char** a, const Py_ssize_t* steps_a, const char** b, const Py_ssize_t* steps_b) noexcept nogil:
+    # moves both pointers to the next place over the pre dims; False after the last
+    cdef int d = p.n_pre - 1
+    while d >= 0:
+        at[d] += 1
+        a[0] += steps_a[d]
+        b[0] += steps_b[d]
+        if at[d] < p.shape[d]:
+            return True
+        a[0] -= at[d] * steps_a[d]
+        b[0] -= at[d] * steps_b[d]
+        at[d] = 0
+        d -= 1
+    return False
+
+
+cdef bint plan_empty(Plan* p) noexcept nogil:
+    cdef int d
+    for d in range(p.ndim):
+        if p.shape[d] == 0:
+            return True
+    return False
+
+
+cdef void plan_read(Plan* p, int itemsize, const char* source, char* result) noexcept nogil:
+    cdef Py_ssize_t at[MAX_DIMS]
+    cdef Py_ssize_t dense[MAX_DIMS]
+    cdef Block block
+    cdef int d, post = p.n_pre + p.n_positions
+    cdef Py_ssize_t i, step = itemsize
+    cdef const char* nothing = NULL
+    if plan_empty(p):
+        return
+    for d in range(p.ndim - 1, post - 1, -1):
+        dense[d] = step
+        step *= p.shape[d]
+    block_init(&block, itemsize, p.ndim - post, p.shape + post, dense + post, p.steps + post)
+    memset(at, 0, p.n_pre * sizeof(Py_ssize_t))
+    for d in range(p.n_pre):
+        dense[d] = 0
+    while True:
+        if block.nbytes == <size_t>itemsize:
+            if itemsize == 8:
+                read_elements[uint64_t](<uint64_t*>result, p.count, p.offsets, source)
+            elif itemsize == 4:
+                read_elements[uint32_t](<uint32_t*>result, p.count, p.offsets, source)
+            elif itemsize == 16:
+                read_elements[Pair](<Pair*>result, p.count, p.offsets, source)
+            elif itemsize == 2:
+                read_elements[uint16_t](<uint16_t*>result, p.count, p.offsets, source)
+            else:
+                read_elements[uint8_t](<uint8_t*>result, p.count, p.offsets, source)
+            result += p.count * itemsize
+        else:
+            for i in range(p.count):
+                block_copy(&block, result, source + p.offsets[i])
+                result += block.nbytes
+        if not next_place(p, at, &source, p.steps, &nothing, dense):
+            return
+
+
+cdef inline void write_elements(Bits* unused, Py_ssize_t count, const Py_ssize_t* offsets, char* target, const char* values, Py_ssize_t step, const Py_ssize_t* table) noexcept nogil:
+    cdef Py_ssize_t i
+    if table != NULL:
+        for i in range(count):
+            (<Bits*>(target + offsets[i]))[0] = (<const Bits*>(values + table[i]))[0]
+    else:
+        for i in range(count):
+            (<Bits*>(target + offsets[i]))[0] = (<const Bits*>(values + i * step))[0]
+
+
+cdef inline void add_elements(Addend* unused, int width, Py_ssize_t count, const Py_ssize_t* offsets, char* target, const char* values, Py_ssize_t step, const Py_ssize_t* table) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef Addend* to
+    cdef const Addend* source
+    for i in range(count):
+        to = <Addend*>(target + offsets[i])
+        source = <const Addend*>(values + (table[i] if table != NULL else i * step))
+        to[0] = to[0] + source[0]
+        if width == 2:
+            to[1] = to[1] + source[1]
+
+
+cdef int plan_write(Plan* p, int dtype, char* target, const char* values, const Py_ssize_t* strides, bint add) noexcept nogil:
+    cdef Py_ssize_t at[MAX_DIMS]
+    cdef Py_ssize_t* table = NULL
+    cdef Block block
+    cdef int d, k, itemsize = ITEMSIZE[dtype], post = p.n_pre + p.n_positions
+    cdef Py_ssize_t i, j, rest, step = 0, extent = 1
+    cdef bint regular = True, single
+    cdef const char* to = target
+    if plan_empty(p):
+        return 0
+    # values over the positions: one step from each to the next, or a table
+    for d in range(post - 1, p.n_pre - 1, -1):
+        if p.shape[d] == 1:
+            continue
+        if extent == 1:
+            step = strides[d]
+        elif strides[d] != step * extent:
+            regular = False
+        extent *= p.shape[d]
+    if not regular:
+        table = <Py_ssize_t*>block_alloc(p.count * sizeof(Py_ssize_t))
+        if table == NULL:
+            return -1
+        for i in range(p.count):
+            rest = i
+            j = 0
+            for d in range(post - 1, p.n_pre - 1, -1):
+                j += rest % p.shape[d] * strides[d]
+                rest //= p.shape[d]
+            table[i] = j
+    block_init(&block, itemsize, p.ndim - post, p.shape + post, p.steps + post, strides + post)
+    single = block.nbytes == <size_t>itemsize
+    memset(at, 0, p.n_pre * sizeof(Py_ssize_t))
+    while True:
+        if add:
+            if single and dtype == FLOAT32:
+                add_elements[float](NULL, 1, p.count, p.offsets, <char*>to, values, step, table)
+            elif single and dtype == FLOAT64:
+                add_elements[double](NULL, 1, p.count, p.offsets, <char*>to, values, step, table)
+            elif single and dtype == INT64:
+                add_elements[uint64_t](NULL, 1, p.count, p.offsets, <char*>to, values, step, table)
+            elif single and dtype == COMPLEX64:
+                add_elements[float](NULL, 2, p.count, p.offsets, <char*>to, values, step, table)
+            elif single and dtype == COMPLEX128:
+                add_elements[double](NULL, 2, p.count, p.offsets, <char*>to, values, step, table)
+            else:
+                for i in range(p.count):
+                    block_add(&block, dtype, <char*>to + p.offsets[i], values + (table[i] if table != NULL else i * step))
+        elif single:
+            if itemsize == 8:
+                write_elements[uint64_t](NULL, p.count, p.offsets, <char*>to, values, step, table)
+            elif itemsize == 4:
+                write_elements[uint32_t](NULL, p.count, p.offsets, <char*>to, values, step, table)
+            elif itemsize == 16:
+                write_elements[Pair](NULL, p.count, p.offsets, <char*>to, values, step, table)
+            elif itemsize == 2:
+                write_elements[uint16_t](NULL, p.count, p.offsets, <char*>to, values, step, table)
+            else:
+                write_elements[uint8_t](NULL, p.count, p.offsets, <char*>to, values, step, table)
+        else:
+            for i in range(p.count):
+                block_copy(&block, <char*>to + p.offsets[i], values + (table[i] if table != NULL else i * step))
+        if not next_place(p, at, &to, p.steps, &values, strides):
+            break
+    block_free(table, p.count * sizeof(Py_ssize_t))
+    return 0
+
+
+# ---- index ----------------------------------------------------------------------------------------------------------
+
+
+cdef Array* index(Array* a, Array** indices, int n) noexcept nogil:
+    cdef Plan p
+    cdef Array* result
+    if a == NULL or plan_init(&p, a.ndim, a.shape, a.strides, indices, n) < 0:
+        return NULL
+    result = array_empty(a.dtype, p.ndim, p.shape)
+    if result != NULL:
+        plan_read(&p, ITEMSIZE[a.dtype], a.data, result.data)
+    plan_free(&p)
+    return result
+
+
+cdef int value_strides(Array* values, int ndim, const Py_ssize_t* shape, Py_ssize_t* strides) noexcept nogil:
+    # strides with which values broadcasts to shape, or -1
+    cdef int d, k
+    cdef char have[200]
+    cdef char want[200]
+    if values.ndim > ndim:
+        d = -1
+    else:
+        for d in range(ndim - 1, -1, -1):
+            k = d - ndim + values.ndim
+            if k < 0 or (values.shape[k] == 1 and shape[d] != 1):
+                strides[d] = 0
+            elif values.shape[k] == shape[d]:
+                strides[d] = values.strides[k]
+            else:
+                break
+        else:
+            return 0
+    shape_text(have, sizeof(have), values.ndim, values.shape)
+    shape_text(want, sizeof(want), ndim, shape)
+    return fail_s(ERR_RUNTIME, "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s", have, want, NULL)
+
+
+cdef bint one_mask(Array** indices, int n) noexcept nogil:
+    # torch writes one element through one mask as masked_fill does, which casts
+    cdef int k, masks = 0
+    for k in range(n):
+        if indices[k] != NULL:
+            if indices[k].dtype != BOOL:
+                return False
+            masks += 1
+    return masks == 1
+
+
+cdef int index_put_(Array* target, Array** indices, int n, Array* values, bint accumulate) noexcept nogil:
+    cdef Plan p
+    cdef Py_ssize_t strides[MAX_DIMS]
+    cdef char number[16]
+    cdef Array* copy = NULL
+    cdef const char* data = number
+    cdef int status
+    if target == NULL:
+        return -1
+    if values != NULL and values.dtype != target.dtype and not values.flags & WRAPPED and not (values.numel == 1 and not accumulate and one_mask(indices, n)):
+        return fail_s(ERR_RUNTIME, "Index put requires the source and destination dtypes match, got %s for the destination and %s for the source; cast the source",
+                      dtype_cname(target.dtype), dtype_cname(values.dtype), NULL)
+    if plan_init(&p, target.ndim, target.shape, target.strides, indices, n) < 0:
+        return -1
+    if values == NULL:
+        memset(number, 0, 16)
+        memset(strides, 0, sizeof(strides))
+        status = 0
+    else:
+        status = value_strides(values, p.ndim, p.shape, strides)
+        if status == 0:
+            if values.dtype != target.dtype:
+                status = check_value(values, target.dtype)
+                convert_element(values.dtype, values.data, target.dtype, number)
+            elif memory_overlaps(target, values):
+                copy = clone(values)
+                status = value_strides(copy, p.ndim, p.shape, strides) if copy != NULL else -1
+                data = copy.data if copy != NULL else NULL
+            else:
+                data = values.data
+    if status == 0:
+        status = plan_write(&p, target.dtype, target.data, data, strides, accumulate)
+    array_decref(copy)
+    plan_free(&p)
+    return status
+
+
+cdef Array* index_put(Array* a, Array** indices, int n, Array* values, bint accumulate) noexcept nogil:
+    cdef Array* result
+    if a == NULL:
+        return NULL
+    result = clone(a)
+    if result != NULL and index_put_(result, indices, n, values, accumulate) < 0:
+        array_decref(result)
+        return NULL
+    return result
+
+
+cdef Array* index_backward(Array* grad, const IntList* sizes, Array** indices, int n) noexcept nogil:
+    cdef Array* result
+    if grad == NULL:
+        return NULL
+    result = array_zeros(grad.dtype, sizes.n, sizes.v)
+    if result != NULL and index_put_(result, indices, n, grad, True) < 0:
+        array_decref(result)
+        return NULL
+    return result
+
+
+# ---- masks ----------------------------------------------------------------------------------------------------------
+
+
+cdef inline void take_where(Bits* to, Py_ssize_t count, const char* mask, const Bits* source) noexcept nogil:
+    # `to` has room for as many as are True
+    cdef Py_ssize_t i
+    for i in range(count):
+        if mask[i] != 0:
+            to[0] = source[i]
+            to += 1
+
+
+cdef inline void put_where(Bits* to, Py_ssize_t count, const char* mask, const Bits* source) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        if mask[i] != 0:
+            to[i] = source[0]
+            source += 1
+
+
+cdef void move_where(int itemsize, bint put, char* to, Py_ssize_t count, const char* mask, const char* source) noexcept nogil:
+    if itemsize == 4:
+        if put: put_where[uint32_t](<uint32_t*>to, count, mask, <const uint32_t*>source)
+        else: take_where[uint32_t](<uint32_t*>to, count, mask, <const uint32_t*>source)
+    elif itemsize == 8:
+        if put: put_where[uint64_t](<uint64_t*>to, count, mask, <const uint64_t*>source)
+        else: take_where[uint64_t](<uint64_t*>to, count, mask, <const uint64_t*>source)
+    elif itemsize == 1:
+        if put: put_where[uint8_t](<uint8_t*>to, count, mask, <const uint8_t*>source)
+        else: take_where[uint8_t](<uint8_t*>to, count, mask, <const uint8_t*>source)
+    elif itemsize == 2:
+        if put: put_where[uint16_t](<uint16_t*>to, count, mask, <const uint16_t*>source)
+        else: take_where[uint16_t](<uint16_t*>to, count, mask, <const uint16_t*>source)
+    else:
+        if put: put_where[Pair](<Pair*>to, count, mask, <const Pair*>source)
+        else: take_where[Pair](<Pair*>to, count, mask, <const Pair*>source)
+
+
+cdef Array* spread(Array* a, int ndim, const Py_ssize_t* shape) noexcept nogil:
+    # a broadcast to shape, contiguous; new reference
+    cdef IntList sizes
+    cdef Array* wide
+    cdef Array* dense
+    sizes.n = ndim
+    memcpy(sizes.v, shape, ndim * sizeof(Py_ssize_t))
+    wide = expand(a, &sizes)
+    dense = contiguous(wide)
+    array_decref(wide)
+    return dense
+
+
+cdef int check_mask(Array* mask, const char* operation) noexcept nogil:
+    if mask.dtype != BOOL:
+        return fail_s(ERR_RUNTIME, "%s: expected BoolTensor for mask (it only supports boolean masks), but got mask with dtype %s; compare with zero first", operation, dtype_cname(mask.dtype), NULL)
+    return 0
+
+
+cdef Array* masked_select(Array* a, Array* mask) noexcept nogil:
+    cdef Py_ssize_t shape[MAX_DIMS]
+    cdef Py_ssize_t count
+    cdef Array* values
+    cdef Array* m
+    cdef Array* result = NULL
+    cdef int ndim
+    if a == NULL or mask == NULL or check_mask(mask, "masked_select") < 0:
+        return NULL
+    ndim = broadcast_shape(a, mask, shape)
+    if ndim < 0:
+        return NULL
+    values = spread(a, ndim, shape)
+    m = spread(mask, ndim, shape)
+    if values != NULL and m != NULL:
+        count = count_true(m.data, m.numel)
+        result = array_empty(a.dtype, 1, &count)
+        if result != NULL:
+            move_where(ITEMSIZE[a.dtype], False, result.data, m.numel, m.data, values.data)
+    array_decref(values)
+    array_decref(m)
+    return result
+
+
+cdef Array* masked_select_backward(Array* grad, const IntList* sizes, Array* mask) noexcept nogil:
+    cdef Py_ssize_t shape[MAX_DIMS]
+    cdef Py_ssize_t strides[MAX_DIMS]
+    cdef Array input_
+    cdef Array* m
+    cdef Array* dense
+    cdef Array* whole = NULL
+    cdef Array* result = NULL
+    cdef Block block
+    cdef int ndim, d, k
+    if grad == NULL or mask == NULL or check_mask(mask, "masked_select_backward") < 0:
+        return NULL
+    input_.ndim = <short>sizes.n
+    input_.shape = <Py_ssize_t*>sizes.v
+    ndim = broadcast_shape(&input_, mask, shape)
+    if ndim < 0:
+        return NULL
+    m = spread(mask, ndim, shape)
+    dense = contiguous(grad)
+    if m != NULL and dense != NULL:
+        if dense.numel != count_true(m.data, m.numel):
+            fail_i(ERR_RUNTIME, "masked_select_backward(): the gradient has %ld elements where the mask has another number of True", dense.numel, 0, 0)
+        else:
+            whole = array_zeros(grad.dtype, ndim, shape)
+    if whole != NULL:
+        move_where(ITEMSIZE[grad.dtype], True, whole.data, m.numel, m.data, dense.data)
+        if ndim == sizes.n and equal_sizes(ndim, shape, sizes.v):
+            result = array_incref(whole)
+        else:
+            result = array_zeros(grad.dtype, sizes.n, sizes.v)
+            if result != NULL and whole.numel > 0:
+                for d in range(ndim):
+                    k = d - ndim + sizes.n
+                    strides[d] = result.strides[k] if k >= 0 and sizes.v[k] == shape[d] else 0
+                block_init(&block, ITEMSIZE[grad.dtype], ndim, shape, strides, whole.strides)
+                block_add(&block, grad.dtype, result.data, whole.data)
+    array_decref(m)
+    array_decref(dense)
+    array_decref(whole)
+    return result
+
+
+cdef bint equal_sizes(int ndim, const Py_ssize_t* a, const Py_ssize_t* b) noexcept nogil:
+    cdef int i
+    for i in range(ndim):
+        if a[i] != b[i]:
+            return False
+    return True
+
+
+cdef int masked_scatter_(Array* target, Array* mask, Array* source) noexcept nogil:
+    cdef Array* m
+    cdef Array* dense = NULL
+    cdef Array* work = NULL
+    cdef int status = -1
+    if target == NULL or mask == NULL or source == NULL or check_mask(mask, "masked_scatter") < 0:
+        return -1
+    if source.dtype != target.dtype:
+        return fail_s(ERR_RUNTIME, "masked_scatter: expected self and source to have same dtypes but got %s and %s; cast the source", dtype_cname(target.dtype), dtype_cname(source.dtype), NULL)
+    m = spread(mask, target.ndim, target.shape)
+    if m == NULL:
+        return -1
+    if count_true(m.data, m.numel) > source.numel:
+        array_decref(m)
+        return fail_i(ERR_RUNTIME, "masked_scatter: Number of elements of source < number of ones in mask: the source has %ld", source.numel, 0, 0)
+    dense = clone(source) if memory_overlaps(target, source) else contiguous(source)
+    if dense != NULL and not dense.flags & CONTIGUOUS:
+        work = contiguous(dense)
+        array_decref(dense)
+        dense = work
+        work = NULL
+    if dense != NULL:
+        if target.flags & CONTIGUOUS:
+            move_where(ITEMSIZE[target.dtype], True, target.data, m.numel, m.data, dense.data)
+            status = 0
+        else:
+            work = contiguous(target)
+            if work != NULL:
+                move_where(ITEMSIZE[target.dtype], True, work.data, m.numel, m.data, dense.data)
+                status = copy_into(target, work)
+    array_decref(work)
+    array_decref(dense)
+    array_decref(m)
+    return status
+
+
+cdef Array* masked_scatter(Array* a, Array* mask, Array* source) noexcept nogil:
+    cdef Py_ssize_t shape[MAX_DIMS]
+    cdef Py_ssize_t strides[MAX_DIMS]
+    cdef Array* result
+    cdef int ndim, d, k
+    cdef Block block
+    if a == NULL or mask == NULL or source == NULL:
+        return NULL
+    ndim = broadcast_shape(a, mask, shape)
+    if ndim < 0:
+        return NULL
+    result = array_empty(a.dtype, ndim, shape)
+    if result == NULL:
+        return NULL
+    for d in range(ndim):
+        k = d - ndim + a.ndim
+        strides[d] = a.strides[k] if k >= 0 and a.shape[k] == shape[d] else 0
+    if result.numel > 0:
+        block_init(&block, ITEMSIZE[a.dtype], ndim, shape, result.strides, strides)
+        block_copy(&block, result.data, a.data)
+    if masked_scatter_(result, mask, source) < 0:
+        array_decref(result)
+        return NULL
+    return result
+
+
+cdef Array* masked_scatter_backward(Array* grad, Array* mask, const IntList* sizes) noexcept nogil:
+    cdef Array* picked = masked_select(grad, mask)
+    cdef Array* result
+    if picked == NULL:
+        return NULL
+    result = array_zeros(grad.dtype, sizes.n, sizes.v)
+    if result != NULL:
+        memcpy(result.data, picked.data, (picked.numel if picked.numel < result.numel else result.numel) * ITEMSIZE[grad.dtype])
+    array_decref(picked)
+    return result
