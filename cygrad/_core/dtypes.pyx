@@ -92,9 +92,9 @@ cdef int dtype_code(object obj) except -1:
     if obj is builtins.int:
         return INT64
     if obj is builtins.float:
-        return default_dtype()
+        return FLOAT64
     if obj is builtins.complex:
-        return complex_of(default_dtype())
+        return COMPLEX128
     found = None
     if isinstance(obj, numpy.dtype) or (isinstance(obj, type) and issubclass(obj, numpy.generic)):
         found = _by_numpy.get(numpy.dtype(obj))

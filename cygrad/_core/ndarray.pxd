@@ -9,6 +9,4 @@ cdef Array* array_from_ndarray(object ndarray, const char* operation) except NUL
 cdef object ndarray_from_array(Array* a)                                                # shares memory; its base keeps the Storage alive
 cdef Array* array_from_numpy_scalar(object scalar, const char* operation) except NULL   # numpy.float32(2) and its like: a 0-d Array of that dtype
 
-# Tensor.__getbuffer__ and Tensor.__releasebuffer__
-cdef int get_buffer(Array* a, object exporter, Py_buffer* b, int flags) except -1
-cdef void release_buffer(Py_buffer* b) noexcept
+cdef int get_buffer(Array* a, Py_buffer* b, int flags) except -1                         # Tensor.__getbuffer__; nothing to release but b.obj

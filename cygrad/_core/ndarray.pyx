@@ -1,18 +1,18 @@
 # ndarrays and buffers over the memory of Arrays, and Arrays over theirs. Contract: ndarray.pxd.
 #
 # Note [Who keeps shared memory alive]
-# An ndarray made from an Array has a MemoryOwner as its base, which holds one reference to the Storage. An Array made from an ndarray has a Storage
-# whose owner is that ndarray. Neither knows about versions: a write through the ndarray is invisible to saved tensors, in torch as here.
+# An ndarray made from an Array has a MemoryOwner as its base, which holds one reference to the Array: array_unshared must see that somebody else looks
+# at this memory. An Array made from an ndarray has a Storage whose owner is that ndarray. Neither knows about versions: a write through the ndarray is
+# invisible to saved tensors, in torch as here.
 
 cimport numpy as cnp
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE, PyBUF_ANY_CONTIGUOUS, PyBUF_F_CONTIGUOUS, PyBUF_C_CONTIGUOUS, Py_buffer
 from cpython.ref cimport Py_INCREF
-from libc.string cimport memcpy
 from cygrad._core.array cimport Array, CONTIGUOUS, array_decref, array_empty, array_from_storage, array_incref
 from cygrad._core.dtypes cimport (
     BOOL, COMPLEX128, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, ITEMSIZE, NUMPY_TYPE, UINT8, dtype_object)
 from cygrad._core.errors cimport raise_pending
-from cygrad._core.memory cimport Storage, storage_decref, storage_foreign, storage_incref
+from cygrad._core.memory cimport Storage, storage_decref, storage_foreign
 
 cnp.import_array()
 
@@ -34,17 +34,23 @@ cdef str SUPPORTED = "float64, float32, float16, complex64, complex128, int64, i
 
 
 cdef class MemoryOwner:
-    # Base object of ndarrays that share a tensor's memory.
-    cdef Storage* storage
+    # Base object of ndarrays, and exporter of buffers, that share a tensor's memory.
+    cdef Array* array
 
     def __init__(self):
-        raise TypeError("cygrad: owners of shared memory are made by Tensor.numpy()")
+        raise TypeError("cygrad: owners of shared memory are made by Tensor.numpy() and its like")
 
     def __dealloc__(self):
-        storage_decref(self.storage)
+        array_decref(self.array)
 
     def __repr__(self) -> str:
-        return f"<memory of a cygrad tensor, {self.storage.nbytes} bytes>"
+        return f"<memory of a cygrad tensor, {self.array.storage.nbytes} bytes>"
+
+
+cdef object memory_owner(Array* a):
+    cdef MemoryOwner owner = MemoryOwner.__new__(MemoryOwner)
+    owner.array = array_incref(a)
+    return owner
 
 
 cdef int code_of_descr(object descr) except? -1:
@@ -123,11 +129,9 @@ cdef Array* array_from_numpy_scalar(object scalar, const char* operation) except
 
 
 cdef object ndarray_from_array(Array* a):
-    cdef MemoryOwner owner = MemoryOwner.__new__(MemoryOwner)
+    cdef object owner = memory_owner(a)
     cdef object result
     cdef int flags = 0 if a.storage.read_only else cnp.NPY_ARRAY_WRITEABLE
-    storage_incref(a.storage)
-    owner.storage = a.storage
     result = ndarray_over(a.ndim, a.shape, NUMPY_TYPE[a.dtype], a.strides, a.data, flags)
     Py_INCREF(owner)                      # the next call takes this reference
     cnp.PyArray_SetBaseObject(<cnp.ndarray>result, owner)
@@ -147,8 +151,8 @@ cdef bint fortran_contiguous(Array* a) noexcept:
     return True
 
 
-cdef int get_buffer(Array* a, object exporter, Py_buffer* b, int flags) except -1:
-    # The Py_buffer holds a reference to the Array of its own, whose shape and strides never move: the tensor may get other data meanwhile.
+cdef int get_buffer(Array* a, Py_buffer* b, int flags) except -1:
+    # The exporter is an owner of the Array, whose shape and strides never move, and not the tensor, which may be given other data meanwhile.
     cdef bint c_contiguous = a.flags & CONTIGUOUS
     b.obj = None
     if flags & PyBUF_WRITABLE and a.storage.read_only:
@@ -169,11 +173,6 @@ cdef int get_buffer(Array* a, object exporter, Py_buffer* b, int flags) except -
     b.shape = a.shape if flags & PyBUF_ND else NULL
     b.strides = a.strides if flags & PyBUF_STRIDES == PyBUF_STRIDES else NULL
     b.suboffsets = NULL
-    b.internal = array_incref(a)
-    b.obj = exporter
-    return 0
-
-
-cdef void release_buffer(Py_buffer* b) noexcept:
-    array_decref(<Array*>b.internal)
     b.internal = NULL
+    b.obj = memory_owner(a)
+    return 0

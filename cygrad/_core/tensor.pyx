@@ -22,7 +22,7 @@ from cygrad._core.node cimport (
 from cygrad._core.size cimport size_new
 
 cdef extern from "Python.h":
-    int PyLong_AsLongLongAndOverflow(object, int*) except? -1
+    long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
     object PyUnicode_FromString(const char*)
     void PyType_Modified(PyTypeObject*)
     void* PyLong_AsVoidPtr(object)
