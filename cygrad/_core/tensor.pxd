@@ -3,6 +3,11 @@
 # only under `grad_lock` (spin_trylock; a thread that holds the GIL gives it up while it waits). Further gradients are added in place to the memory of
 # whichever is there.
 #
+# Note [Views]
+# A differentiable view knows its base (never itself a view), how it was made (`view_kind`, which decides whether it may be written, and the function to make
+# it again where as_strided cannot) and the version at which its grad_fn was right. When the base was written since, grad_fn is made again on demand
+# (lazy rebase): read grad_fn_ of a tensor that may be a view only after grad_fn_fresh(). The mutation itself is in cygrad/views.py and cygrad/copy_slices.py.
+#
 # Tensor: an Array with its place in the graph. The class holds data and identity; operations are generated and reach it through `methods`.
 
 from cpython.object cimport PyObject
@@ -22,8 +27,10 @@ cdef class Tensor:
     cdef int grad_lock                # guards grad_obj and grad_array, Note [The grad of a leaf]
     cdef object grad_obj              # Tensor | None
     cdef Array* grad_array            # owned; a gradient that has no Tensor yet (made by the engine without the GIL)
-    cdef object base_                 # views: the base Tensor, else None
-    cdef object view_info             # views: how to make them again (ViewInfo of the mutation layer), else None
+    cdef object base_                 # views: the base Tensor, else None. Note [Views]
+    cdef object view_replay           # views that as_strided cannot make again: a function of the base, else None
+    cdef int view_kind                # views: a ViewKind
+    cdef long view_version            # views: the version at which grad_fn_ was right
     cdef object hooks_                # dict of tensor hooks, or None
     cdef object __weakref__
     cdef PyObject* attributes         # the instance's __dict__, made by Python when first written (Cython's own would be made for each tensor)
@@ -40,13 +47,24 @@ cdef int save_output(Node n, int slot, Tensor result, int output_nr) except -1
 cdef int history_set(Tensor result, Node n, int output_nr) except -1     # result becomes output output_nr of n; integral results stay outside of the graph
 cdef Tensor unpack_tensor(NodeState* s, int k)                           # None if nothing was saved; checks version and release
 cdef NodeState* gradient_edge(Tensor t, int* nr) except? NULL            # grad_fn, or the AccumulateGrad of a leaf; NULL: needs no gradient
+cdef enum ViewKind:
+    VIEW_PLAIN = 0
+    VIEW_MULTI_OUTPUT = 1    # one of several outputs of one operation (split, chunk, unbind)
+    VIEW_NO_GRAD = 2         # made while nothing was recorded
+    VIEW_MULTI_OUTPUT_NO_GRAD = 3
+    VIEW_CUSTOM = 4          # made by a custom Function
+    VIEW_INFERENCE = 5
 cdef int view_set(Tensor view, Tensor source) except -1                  # base and creation facts of a differentiable view
+cdef int view_set_kind(Tensor view, Tensor source, int kind) except -1   # the same for other than plain views
+cdef int grad_fn_fresh(Tensor t) except -1                               # lazy rebase of a stale view; cheap otherwise
 
 cdef inline bint needs_grad(Tensor t) noexcept:
-    return t is not None and t.requires_grad_
+    # A view needs a gradient as soon as its base does: the base may have been written by something recorded since.
+    return t is not None and (t.requires_grad_ or (t.base_ is not None and (<Tensor>t.base_).requires_grad_))
 
 # Writing in place (with the GIL)
 cdef int inplace_check(Tensor t, const char* operation) except -1         # refuses leaves that require grad, expanded and read-only memory, before anything changed
+cdef int inplace_check_recorded(Tensor t, bint recorded, const char* operation) except -1   # the same; recorded: grad mode is on and t or another input needs grad
 cdef int version_bump(Tensor t, const char* operation) except -1         # one write happened; `operation` is a string constant
 cdef int inplace_history(Tensor t, Node n) except -1                      # the written tensor becomes output 0 of n
 

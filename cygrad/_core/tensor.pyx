@@ -176,7 +176,7 @@ cdef class Tensor:
     @property
     def requires_grad(self) -> bool:
         """Whether gradients are computed for this tensor. Settable on leaves of floating-point or complex dtype."""
-        return self.requires_grad_
+        return needs_grad(self)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -187,16 +187,19 @@ cdef class Tensor:
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operation made this tensor: gradients end here."""
+        grad_fn_fresh(self)
         return self.grad_fn_ is None
 
     @property
     def grad_fn(self):
         """The Node that computes this tensor's gradient further back; None for leaves."""
+        grad_fn_fresh(self)
         return self.grad_fn_
 
     @property
     def output_nr(self) -> int:
         """Which output of its ``grad_fn`` this tensor is."""
+        grad_fn_fresh(self)
         return self.output_nr_
 
     @property
@@ -248,8 +251,9 @@ cdef class Tensor:
 
     def retain_grad(self) -> None:
         """Let ``backward()`` fill ``.grad`` of this non-leaf too. No effect on leaves; RuntimeError if the tensor does not require grad."""
-        if not self.requires_grad_:
+        if not needs_grad(self):
             raise RuntimeError("cygrad: can't retain_grad on Tensor that has requires_grad=False")
+        grad_fn_fresh(self)
         if self.grad_fn_ is None or self.retains_grad_:
             return
         hook_add(&self.grad_fn_.s, RetainGrad(self))
@@ -262,8 +266,9 @@ cdef class Tensor:
         """
         from cygrad.utils.hooks import RemovableHandle
         cdef NodeState* s
-        if not self.requires_grad_:
+        if not needs_grad(self):
             raise RuntimeError("cygrad: cannot register a hook on a tensor that doesn't require gradient")
+        grad_fn_fresh(self)
         if self.hooks_ is None:
             from cygrad.utils.hooks import HookTable
             self.hooks_ = HookTable()
@@ -316,7 +321,7 @@ cdef class Tensor:
         Raises RuntimeError as ``cygrad.autograd.backward`` does.
         """
         if (gradient is None and inputs is None and create_graph is False and (retain_graph is None or retain_graph is False)
-                and self.requires_grad_ and self.a.numel == 1 and is_float_code(self.a.dtype)):
+                and needs_grad(self) and self.a.numel == 1 and is_float_code(self.a.dtype)):
             operators.backward_scalar(self, False)
             return
         from cygrad.autograd import backward
@@ -616,6 +621,7 @@ cdef int array_replace(Tensor t, Array* a) except -1:
 # ---- recording ------------------------------------------------------------------------------------------------------
 
 cdef int requires_grad_set(Tensor t, bint value) except -1:
+    grad_fn_fresh(t)
     if t.grad_fn_ is not None:
         if not value:
             raise RuntimeError("cygrad: you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
@@ -636,6 +642,8 @@ cdef void accumulate_finalize(NodeState* s) noexcept:
 cdef NodeState* gradient_edge(Tensor t, int* nr) except? NULL:
     # The Node's count is raised for the caller.
     cdef Node n
+    if t.base_ is not None:
+        grad_fn_fresh(t)
     if t.grad_fn_ is not None:
         nr[0] = t.output_nr_
         Py_INCREF(t.grad_fn_)
@@ -661,7 +669,7 @@ cdef NodeState* gradient_edge(Tensor t, int* nr) except? NULL:
 
 cdef int edge_set(Node n, int k, Tensor t, Array* result) except -1:
     cdef Edge* e = &n.s.edges[k]
-    if t is None or not t.requires_grad_:
+    if not needs_grad(t):
         e.next = NULL
         return 0
     e.next = gradient_edge(t, &e.input_nr)
@@ -734,28 +742,89 @@ cdef object unpack_for_node(NodeState* s, int k):
 
 
 cdef int view_set(Tensor view, Tensor source) except -1:
-    view.base_ = source if source.base_ is None else source.base_
+    return view_set_kind(view, source, VIEW_PLAIN)
+
+
+cdef int view_set_kind(Tensor view, Tensor source, int kind) except -1:
+    if not grad_enabled():
+        kind = VIEW_MULTI_OUTPUT_NO_GRAD if kind == VIEW_MULTI_OUTPUT else VIEW_NO_GRAD if kind == VIEW_PLAIN else kind
+    if source.base_ is None:
+        view.base_ = source
+    else:
+        view.base_ = source.base_
+        view.view_replay = source.view_replay
+        if kind == VIEW_PLAIN:
+            kind = source.view_kind         # a view of a view that must not be written must not be written either
+    view.view_kind = kind
     if source.own_version != NULL:
         view.own_version = array_incref(source.own_version)
         view.version = source.version
+    view.view_version = atomic_load(&view.version.value)
     return 0
+
+
+cdef int grad_fn_fresh(Tensor t) except -1:
+    cdef long now
+    if t.base_ is None:
+        return 0
+    now = atomic_load(&t.version.value)
+    if now == t.view_version or (t.grad_fn_ is None and not (<Tensor>t.base_).requires_grad_):
+        return 0
+    from cygrad.views import rebase_stale
+    rebase_stale(t)
+    return 0
+
+
+def _set_grad_fn(Tensor tensor not None, Node grad_fn, output_nr: int) -> None:
+    """Give a tensor its place in the graph and, for a view, note that this is right as of now (for the mutation layer)."""
+    tensor.grad_fn_ = grad_fn
+    tensor.output_nr_ = output_nr
+    tensor.requires_grad_ = grad_fn is not None
+    tensor.view_version = atomic_load(&tensor.version.value)
+
+
+def _view_replay(Tensor tensor not None) -> object:
+    """The function that makes a view again from its base, or None: as_strided does."""
+    return tensor.view_replay
+
+
+def _set_view_replay(Tensor tensor not None, replay: object) -> None:
+    """Remember how to make a view again that as_strided cannot make."""
+    tensor.view_replay = replay
+
+
+def _view_kind(Tensor tensor not None) -> int:
+    """The ViewKind of a view (for the mutation layer)."""
+    return tensor.view_kind
 
 
 # ---- writing in place -----------------------------------------------------------------------------------------------
 
 cdef int inplace_check(Tensor t, const char* operation) except -1:
+    return inplace_check_recorded(t, needs_grad(t) and grad_enabled(), operation)
+
+
+cdef int inplace_check_recorded(Tensor t, bint recorded, const char* operation) except -1:
     cdef int i
+    cdef Tensor base
     if t.a.storage.read_only:
         raise RuntimeError(f"cygrad: {operation.decode()}: the memory of this tensor is read-only (it came from an array that is not writeable); work on a clone()")
     for i in range(t.a.ndim):
         if t.a.strides[i] == 0 and t.a.shape[i] > 1:
             raise RuntimeError(f"cygrad: {operation.decode()}: unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
                                "Please clone() the tensor before performing the operation.")
-    if t.requires_grad_ and grad_enabled():
-        if t.grad_fn_ is None:
+    if recorded:
+        grad_fn_fresh(t)
+        if t.base_ is not None and t.view_kind != VIEW_PLAIN:
+            from cygrad.views import refuse_write
+            refuse_write(t, operation.decode())
+        if t.grad_fn_ is None and t.requires_grad_:
             raise RuntimeError(f"cygrad: {operation.decode()}: a leaf Variable that requires grad is being used in an in-place operation; do it under no_grad(), or on a clone()")
         if t.base_ is not None:
-            raise RuntimeError(f"cygrad: {operation.decode()}: writing in place to a view that is recorded is not supported yet; write to a clone()")
+            base = <Tensor>t.base_
+            if base.grad_fn_ is None and base.requires_grad_:
+                raise RuntimeError(f"cygrad: {operation.decode()}: a view of a leaf Variable that requires grad is being used in an in-place operation; "
+                                   "do it under no_grad(), or on a clone()")
     return 0
 
 
@@ -766,9 +835,30 @@ cdef int version_bump(Tensor t, const char* operation) except -1:
 
 
 cdef int inplace_history(Tensor t, Node n) except -1:
-    t.hooks_ = None
-    t.retains_grad_ = False
-    return history_set(t, n, 0)
+    cdef bint retains = t.retains_grad_
+    if t.base_ is not None:
+        from cygrad.views import rebase_written
+        rebase_written(t, n)
+        return 0
+    t.hooks_ = None              # they stay with the Node of the old value
+    if retains:
+        retain_move(t)
+    history_set(t, n, 0)
+    if retains:
+        t.retains_grad_ = False
+        t.retain_grad()
+    return 0
+
+
+cdef int retain_move(Tensor t) except -1:
+    # retain_grad follows the tensor to its new grad_fn: the old Node no longer keeps its gradient.
+    cdef list hooks
+    if t.grad_fn_ is not None and t.grad_fn_.s.pre_hooks != NULL:
+        hooks = <list>t.grad_fn_.s.pre_hooks
+        for hook in list(hooks):
+            if type(hook) is RetainGrad and (<RetainGrad>hook).tensor() is t:
+                hooks.remove(hook)
+    return 0
 
 
 # ---- grad of leaves -------------------------------------------------------------------------------------------------

@@ -1,0 +1,6 @@
+# Nodes whose VJP is Python: CopySlices of the mutation layer, custom Functions. The payload's method `apply(node, grads, need)` is the VJP.
+
+from cygrad._core.node cimport Node, NodeState, NodeType
+
+cdef NodeType* python_node_type(str name, int n_outputs) except NULL      # one a name and number of outputs; lives as long as the process
+cdef list node_vjp(Node n, list grads, object need)                     # applies a Node by itself, outside of a backward
