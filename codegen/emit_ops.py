@@ -27,7 +27,7 @@ from cygrad._core.node cimport (
     Node, NodeState, NodeType, node_new, unpack_array, saved_check, val_set_int, val_set_float, VAL_NONE)
 from cygrad._core.operation cimport *
 from cygrad._core.tensor cimport (
-    Tensor, tensor_wrap, tensor_number, edge_set, save_input, save_output, history_set, needs_grad, view_set, inplace_check, inplace_history)
+    Tensor, tensor_wrap, tensor_number, edge_set, save_input, save_output, history_set, needs_grad, view_set, inplace_check, inplace_check_recorded, inplace_history)
 """
 
 VAL_KINDS = {
@@ -363,7 +363,7 @@ class OpsEmitter:
         for a in o.signature.arguments:
             if a.name in o.gradients:
                 name = local(a.name)
-                tests.append(f"any_needs_grad({name})" if a.kind is Kind.TENSORS else f"needs_grad({name})" if a.kind.is_optional else f"{name}.requires_grad_")
+                tests.append(f"any_needs_grad({name})" if a.kind is Kind.TENSORS else f"needs_grad({name})")
         return tests[0] if len(tests) == 1 else "(" + " or ".join(tests) + ")"
 
     def record(self, o: Operation, declarations: list[str], several: bool) -> list[str]:
@@ -393,8 +393,7 @@ class OpsEmitter:
         """The condition under which something is saved; None: always."""
         if len(needed_by) == len(o.edges):
             return None
-        optional = {a.name: a.kind.is_optional for a in o.signature.arguments}
-        tests = [f"needs_grad({local(o.edges[e])})" if optional[o.edges[e]] else f"{local(o.edges[e])}.requires_grad_" for e in sorted(needed_by)]
+        tests = [f"needs_grad({local(o.edges[e])})" for e in sorted(needed_by)]
         return " or ".join(tests)
 
     def save_inputs(self, o: Operation, old: str | None) -> list[str]:
@@ -449,7 +448,10 @@ class OpsEmitter:
         """The in-place variant: checks, the out-of-place kernel, the write, and a node of the same type."""
         this = local(o.signature.arguments[0].name)
         name = f'b"{o.signature.name}_"'
-        lines.append(f"inplace_check({this}, {name})")
+        if o.gradients:
+            lines.append(f"inplace_check_recorded({this}, grad_enabled() and {self.condition(o)}, {name})")
+        else:
+            lines.append(f"inplace_check({this}, {name})")
         if o.gradients:
             # inputs are saved before the write, so that one which is the written tensor itself is noticed by its version
             declarations.append("cdef Node n_ = None")

@@ -7,7 +7,7 @@ from libc.string cimport memset, strlen, strncmp
 from cygrad._core.array cimport array_alias
 from cygrad._core.atomics cimport likely, unlikely
 from cygrad._core.dtypes cimport dtype, dtype_code, is_integral_code, BOOL
-from cygrad._core.tensor cimport as_operand, tensor_number, tensor_wrap
+from cygrad._core.tensor cimport as_operand, needs_grad, tensor_number, tensor_wrap
 
 cdef extern from "Python.h":
     bint PyLong_CheckExact(PyObject*)
@@ -135,7 +135,7 @@ cdef inline bint is_tensor(PyObject* o) noexcept:
 
 cdef inline bint is_plain_tensor(PyObject* o) noexcept:
     # a 0-d tensor that may stand for a number: no gradient is lost
-    return is_tensor(o) and (<Tensor>o).a.ndim == 0 and not (<Tensor>o).requires_grad_
+    return is_tensor(o) and (<Tensor>o).a.ndim == 0 and not needs_grad(<Tensor>o)
 
 
 cdef bint is_number(PyObject* o) noexcept:

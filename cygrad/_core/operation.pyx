@@ -9,7 +9,7 @@ from cygrad._core.kernels.copy cimport clone, copy_into
 from cygrad._core.kernels.shape cimport infer_sizes, view_strides
 from cygrad._core.memory cimport block_alloc, block_free
 from cygrad._core.node cimport val_set_ints, node_register
-from cygrad._core.tensor cimport tensor_wrap, version_bump
+from cygrad._core.tensor cimport needs_grad, tensor_wrap, version_bump
 
 cdef extern from "Python.h":
     PyThreadState* PyEval_SaveThread()
@@ -182,7 +182,7 @@ cdef void arrays_give(Array** arrays, int n) noexcept:
 
 cdef bint any_needs_grad(list tensors) noexcept:
     for t in tensors:
-        if (<Tensor>t).requires_grad_:
+        if needs_grad(<Tensor>t):
             return True
     return False
 
