@@ -10,6 +10,7 @@ import os
 from libc.string cimport memset
 from cygrad._core.array cimport Array
 from cygrad._core.atomics cimport atomic_load, atomic_store, atomic_add, spin_trylock, spin_unlock
+from cygrad._core.blas_threads cimport blas_get_threads, blas_set_threads
 from cygrad._core.engine cimport task_drain
 from cygrad._core.node cimport Scratch
 from cygrad._core.graph_task cimport task_scratch
@@ -50,6 +51,7 @@ cdef GraphTask* open_tasks = NULL
 cdef int started = 0             # worker threads alive
 cdef long idle = 0               # of those, asleep
 cdef long threads                # what set_num_threads allows, the calling thread included
+cdef int blas_before = 0         # BLAS threads while no task was shared
 
 pthread_mutex_init(&pool, NULL)
 pthread_cond_init(&wake, NULL)
@@ -124,11 +126,15 @@ cdef int start_workers() noexcept nogil:
 
 
 cdef void workers_invite(GraphTask* t, NodeState* next_node) noexcept nogil:
-    global open_tasks
+    global open_tasks, blas_before
     if threads < 2 or cost(t, next_node) < WORTH_WAKING or cost(t, t.ready.v[0]) < WORTH_WAKING:
         return
     pthread_mutex_lock(&pool)
     if start_workers() > 0:
+        if open_tasks == NULL:
+            blas_before = blas_get_threads()
+            if blas_before > 1:
+                blas_set_threads(1)
         t.shared = True
         t.next_open = open_tasks
         open_tasks = t
@@ -159,6 +165,8 @@ cdef void workers_leave(GraphTask* t) noexcept nogil:
     link[0] = t.next_open
     while t.helpers > 0:
         pthread_cond_wait(&back, &pool)
+    if open_tasks == NULL and blas_before > 1:
+        blas_set_threads(blas_before)
     pthread_mutex_unlock(&pool)
     t.shared = False
 
@@ -221,6 +229,7 @@ def set_num_threads(n: int, /) -> None:
     threads = n
     pthread_cond_broadcast(&wake)
     pthread_mutex_unlock(&pool)
+    blas_set_threads(n)
 
 
 def get_num_threads() -> int:
