@@ -90,7 +90,7 @@ def test_too_little_training_is_a_failure(tmp_path: Path) -> None:
 
 
 def test_bad_arguments_are_refused(tmp_path: Path) -> None:
-    for arguments in (["--epochs", "0"], ["--epochs", "many"], ["--speed", "3"]):
+    for arguments in (["--epochs", "0"], ["--speed", "3"]):
         done = run(EXAMPLES / "train_digits.py", "--out", str(tmp_path / "out"), *arguments)
         assert done.returncode == 2 and "usage:" in done.stderr
     assert not (tmp_path / "out").exists()

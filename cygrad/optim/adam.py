@@ -121,7 +121,7 @@ class Adam(GradientOptimizer[AdamGroup, AdamState]):
             if grad is None:
                 continue
             state = self._state[param]
-            if "step" not in state:
+            if len(state) == 0:
                 state["step"] = cygrad.tensor(0.0)
                 state["exp_avg"] = cygrad.zeros_like(param)
                 state["exp_avg_sq"] = cygrad.zeros_like(param)
