@@ -301,9 +301,7 @@ cdef int check_value(Array* value, int dtype) noexcept nogil:
         if not is_complex_code(dtype) and z[1] != 0:
             fits = False
         elif is_integral_code(dtype):
-            if dtype == UINT8:
-                fits = -255 <= z[0] < 256
-            elif dtype == INT64:
+            if dtype == INT64:
                 fits = -9223372036854775808.0 <= z[0] < 9223372036854775808.0
             else:
                 fits = LOWEST[dtype] <= z[0] <= HIGHEST[dtype]
@@ -330,7 +328,7 @@ cdef int fill(Array* target, Array* value) noexcept nogil:
     cdef Loop it
     if target == NULL or value == NULL:
         return -1
-    if check_value(value, target.dtype) < 0:
+    if target.dtype != FLOAT16 and check_value(value, target.dtype) < 0:       # float16 takes infinity, as in torch
         return -1
     convert_element(value.dtype, value.data, target.dtype, <char*>element)
     args[0] = <char*>element

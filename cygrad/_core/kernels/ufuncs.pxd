@@ -23,13 +23,14 @@ cdef struct LoopEntry:
 
 cdef LoopEntry* ufunc_loop(int uf, int dtype) noexcept nogil       # inner loop whose inputs all have this DType
 cdef const char* ufunc_name(int uf) noexcept nogil                 # torch's name, for messages
-cdef Array* fail_dtype(const char* name, int dtype) noexcept nogil # NULL, NotImplementedError "not implemented for 'Half'" recorded
 
 # out may be NULL (a new Array) or an Array of the result's shape and of any dtype the result may be cast to.
 cdef Array* unary(int uf, Array* a, Array* out) noexcept nogil                 # no dtype change but the loop's own
 cdef Array* unary_float(int uf, Array* a, Array* out) noexcept nogil           # integers and bool become the default dtype first
 cdef Array* binary(int uf, Array* a, Array* b, Array* out) noexcept nogil      # promotes, broadcasts; comparisons give BOOL
 cdef Array* binary_float(int uf, Array* a, Array* b, Array* out) noexcept nogil
+
+cdef int check_divisor(const char* name, Array* b, int dtype) noexcept nogil   # -1, RuntimeError "ZeroDivisionError" recorded, where b holds an integer 0
 
 # The kernels by name ("Note [Kernels]")
 cdef Array* add(Array* a, Array* b) noexcept nogil

@@ -8,24 +8,22 @@
 # Note [Ways through an operation]
 # 1. Same dtype and shape, both contiguous: allocate, one call of the inner loop.
 # 2. One operand is 0-d, the other contiguous and of the result's dtype: the number is converted once and gets a stride of 0.
-# 3. All else: a Loop over the broadcast shape; where dtypes differ, blocks of operands are cast into buffers that stay in cache, so that memory is
-#    read and written once whatever the dtypes.
+# 3. All else: a Call (apply.pxd).
 
 import numpy
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memset
-from cygrad._core.array cimport (
-    Array, array_empty, array_empty_like, array_incref, array_decref, same_shape, broadcast_shape, result_dtype, CONTIGUOUS, WRAPPED)
+from cygrad._core.array cimport Array, array_empty, array_incref, array_decref, same_shape, result_dtype, CONTIGUOUS, WRAPPED
 from cygrad._core.atomics cimport likely, unlikely
 from cygrad._core.dtypes cimport (
     ITEMSIZE, NUMPY_TYPE, N_DTYPES, BOOL, UINT8, INT8, INT16, INT32, INT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128, is_complex_code,
-    is_integral_code, dtype_cname, float_for)
-from cygrad._core.errors cimport fail, fail_s, ERR_RUNTIME, ERR_NOT_IMPLEMENTED
+    float_for)
+from cygrad._core.errors cimport fail, fail_s, ERR_RUNTIME
 from cygrad._core.kernels cimport half
-from cygrad._core.kernels.iterate cimport Loop, loop_init, loop_add, loop_add_strided, loop_ready, loop_run
-from cygrad._core.kernels.copy cimport cast, cast_loop, convert_element, copy_into, memory_overlaps
+from cygrad._core.kernels.apply cimport Call, call_run, fail_dtype
+from cygrad._core.kernels.copy cimport cast, convert_element
 
 cdef extern from "numpy/arrayobject.h":
     pass
@@ -188,9 +186,6 @@ cdef extern from * nogil:
     InnerLoop own_power "cygrad_ufuncs::own_power"(int t) noexcept
     InnerLoop own_logaddexp "cygrad_ufuncs::own_logaddexp"(int t) noexcept
 
-cdef enum:
-    BLOCK = 512              # elements cast at a time; three operands of 16 bytes are 24 kB
-
 cdef LoopEntry table[N_UFUNCS][11]
 
 # In the order of the enum UFunc: torch's name (for messages), NumPy's name.
@@ -275,12 +270,6 @@ cdef const char* ufunc_name(int uf) noexcept nogil:
     return NAMES[uf]
 
 
-cdef Array* fail_dtype(const char* name, int dtype) noexcept nogil:
-    fail_s(ERR_NOT_IMPLEMENTED, "%s: not implemented for '%s'; convert the tensor to a dtype that this operation supports first", name,
-           dtype_cname(dtype), "")
-    return NULL
-
-
 cdef Array* refuse_dtype(int uf, int dtype) noexcept nogil:
     if uf == UF_NEG and dtype == BOOL:
         fail(ERR_RUNTIME, "neg: Negation, the `-` operator, on a bool tensor is not supported; to invert a mask, use the `~` operator or logical_not()")
@@ -291,187 +280,6 @@ cdef Array* refuse_dtype(int uf, int dtype) noexcept nogil:
     return fail_dtype(NAMES[uf], dtype)
 
 
-# --- Way 3: any geometry, any dtypes -----------------------------------------------------------------------------------------------------------
-
-cdef struct Blocks:
-    LoopEntry* entry
-    InnerLoop load[2]        # NULL: the operand has the loop's dtype already
-    InnerLoop store          # NULL: the result has the loop's dtype
-    int nin
-    int size                 # bytes of one input, one output of the loop
-    int out_size
-
-
-cdef void blocks_inner(char** args, const Py_ssize_t* count, const Py_ssize_t* strides, void* data) noexcept nogil:
-    cdef Blocks* b = <Blocks*>data
-    cdef char[3][8192] buffers
-    cdef char* inner_args[3]
-    cdef Py_ssize_t inner_strides[3]
-    cdef char* cast_args[2]
-    cdef Py_ssize_t cast_strides[2]
-    cdef Py_ssize_t left = count[0], m, one = 1
-    cdef Py_ssize_t at = 0
-    cdef int k
-    while left > 0:
-        m = BLOCK if left > BLOCK else left
-        for k in range(b.nin):
-            inner_args[k] = args[k] + at * strides[k]
-            inner_strides[k] = strides[k]
-            if b.load[k] != NULL:
-                cast_args[0] = inner_args[k]
-                cast_args[1] = buffers[k]
-                cast_strides[0] = strides[k]
-                cast_strides[1] = b.size
-                b.load[k](cast_args, &m if strides[k] != 0 else &one, cast_strides, NULL)
-                inner_args[k] = buffers[k]
-                inner_strides[k] = b.size if strides[k] != 0 else 0
-        inner_args[b.nin] = args[b.nin] + at * strides[b.nin]
-        inner_strides[b.nin] = strides[b.nin]
-        if b.store == NULL:
-            b.entry.inner(inner_args, &m, inner_strides, b.entry.data)
-        else:
-            cast_args[0] = buffers[2]
-            cast_args[1] = inner_args[b.nin]
-            cast_strides[0] = b.out_size
-            cast_strides[1] = strides[b.nin]
-            inner_args[b.nin] = buffers[2]
-            inner_strides[b.nin] = b.out_size
-            b.entry.inner(inner_args, &m, inner_strides, b.entry.data)
-            b.store(cast_args, &m, cast_strides, NULL)
-        at += m
-        left -= m
-
-
-cdef void run_general(LoopEntry* entry, int compute, int nin, Array** operands, Array* result) noexcept nogil:
-    # The operands broadcast to the result; memory does not overlap but where operand and result are the very same elements.
-    cdef Loop it
-    cdef Blocks blocks
-    cdef double[2][2] numbers
-    cdef bint casts = False
-    cdef int k
-    loop_init(&it, result.ndim, result.shape)
-    for k in range(nin):
-        loop_add(&it, operands[k])
-        blocks.load[k] = NULL
-        if operands[k].dtype != compute:
-            if operands[k].numel == 1:
-                convert_element(operands[k].dtype, operands[k].data, compute, <char*>numbers[k])
-                it.data[k] = <char*>numbers[k]
-            else:
-                blocks.load[k] = cast_loop(operands[k].dtype, compute)
-                casts = True
-    loop_add(&it, result)
-    loop_ready(&it)
-    blocks.store = NULL
-    if result.dtype != entry.out:
-        blocks.store = cast_loop(entry.out, result.dtype)
-        casts = True
-    if not casts:
-        loop_run(&it, entry.inner, entry.data)
-        return
-    blocks.entry = entry
-    blocks.nin = nin
-    blocks.size = ITEMSIZE[compute]
-    blocks.out_size = ITEMSIZE[entry.out]
-    loop_run(&it, blocks_inner, &blocks)
-
-
-cdef inline bint same_elements(Array* a, Array* b) noexcept nogil:
-    cdef int i
-    if a.data != b.data or a.dtype != b.dtype or not same_shape(a, b):
-        return False
-    for i in range(a.ndim):
-        if a.shape[i] != 1 and a.strides[i] != b.strides[i]:
-            return False
-    return True
-
-
-cdef bint dense(Array* a) noexcept nogil:
-    # its elements fill the memory that they span
-    cdef int i
-    cdef Py_ssize_t bytes = ITEMSIZE[a.dtype], step
-    if a.flags & CONTIGUOUS:
-        return True
-    for i in range(a.ndim):
-        step = a.strides[i] if a.strides[i] >= 0 else -a.strides[i]
-        if step == 0 and a.shape[i] != 1:
-            return False
-        bytes += (a.shape[i] - 1) * step
-    return bytes == a.numel * ITEMSIZE[a.dtype]
-
-
-cdef bint can_store(int source, int target) noexcept nogil:
-    if is_complex_code(source):
-        return is_complex_code(target)
-    if source >= FLOAT16:
-        return target >= FLOAT16
-    return source == BOOL or target != BOOL
-
-
-cdef int check_out(const char* name, Array* out, int dtype, int ndim, const Py_ssize_t* shape, int nin, Array** operands, bint* apart) noexcept nogil:
-    # Refuses what torch refuses to write to; sets apart where the result must be computed in memory of its own first.
-    cdef int i
-    cdef bint fits = out.ndim == ndim
-    apart[0] = False
-    if not can_store(dtype, out.dtype):
-        return fail_s(ERR_RUNTIME, "%s: result type %s can't be cast to the desired output type %s; use the operation that makes a new tensor", name,
-                      dtype_cname(dtype), dtype_cname(out.dtype))
-    if fits:
-        for i in range(ndim):
-            fits = fits and out.shape[i] == shape[i]
-    if not fits:
-        return fail_s(ERR_RUNTIME, "%s: the output's shape doesn't match the broadcast shape of the operands; use the operation that makes a new tensor",
-                      name, "", "")
-    for i in range(ndim):
-        if out.strides[i] == 0 and out.shape[i] > 1:
-            return fail_s(ERR_RUNTIME, "%s: unsupported operation: more than one element of the written-to tensor refers to a single memory location; "
-                          "clone() the tensor before writing to it", name, "", "")
-    for i in range(nin):
-        if not same_elements(operands[i], out) and memory_overlaps(operands[i], out):
-            if dense(operands[i]) and dense(out):
-                return fail_s(ERR_RUNTIME, "%s: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-                              "memory location; clone() the input before writing to the other", name, "", "")
-            apart[0] = True
-    return 0
-
-
-cdef Array* apply_entry(const char* name, LoopEntry* entry, int compute, int dtype, int nin, Array** operands, int ndim, const Py_ssize_t* shape,
-                        Array* out) noexcept nogil:
-    cdef Array* result
-    cdef bint apart = False
-    if out != NULL:
-        if check_out(name, out, dtype, ndim, shape, nin, operands, &apart) < 0:
-            return NULL
-        if not apart:
-            run_general(entry, compute, nin, operands, out)
-            return array_incref(out)
-        result = array_empty(out.dtype, ndim, shape)
-    else:
-        result = empty_result(dtype, ndim, shape, nin, operands)
-    if result == NULL:
-        return NULL
-    run_general(entry, compute, nin, operands, result)
-    if out == NULL:
-        return result
-    copy_into(out, result)
-    array_decref(result)
-    return array_incref(out)
-
-
-cdef Array* empty_result(int dtype, int ndim, const Py_ssize_t* shape, int nin, Array** operands) noexcept nogil:
-    # laid out as the first operand that has the result's shape
-    cdef int k, i
-    cdef bint fits
-    for k in range(nin):
-        if operands[k].ndim == ndim:
-            fits = True
-            for i in range(ndim):
-                fits = fits and operands[k].shape[i] == shape[i]
-            if fits:
-                return array_empty_like(operands[k], dtype)
-    return array_empty(dtype, ndim, shape)
-
-
 # --- The four ways in ---------------------------------------------------------------------------------------------------------------------------
 
 cdef inline bint flat_out(Array* out, Array* a, int dtype) noexcept nogil:
@@ -480,6 +288,21 @@ cdef inline bint flat_out(Array* out, Array* a, int dtype) noexcept nogil:
 
 cdef inline bint clear_of(Array* out, Array* a) noexcept nogil:
     return out == a or (out.storage != a.storage and out.storage.owner == NULL)   # foreign storages may share memory
+
+
+cdef Array* through_call(int uf, LoopEntry* entry, int compute, int dtype, Array* a, Array* b, Array* out) noexcept nogil:
+    # Way 3
+    cdef Call c
+    c.name = NAMES[uf]
+    c.inner = entry.inner
+    c.data = entry.data
+    c.n = 1 if b == NULL else 2
+    c.dtypes[0] = c.dtypes[1] = compute
+    c.dtypes[c.n] = entry.out
+    c.result = dtype
+    c.operands[0] = a
+    c.operands[1] = b
+    return call_run(&c, out)
 
 
 cdef Array* unary(int uf, Array* a, Array* out) noexcept nogil:
@@ -501,7 +324,7 @@ cdef Array* unary(int uf, Array* a, Array* out) noexcept nogil:
             strides[1] = ITEMSIZE[entry.out]
             entry.inner(args, &a.numel, strides, entry.data)
         return result
-    return apply_entry(NAMES[uf], entry, a.dtype, entry.out, 1, &a, a.ndim, a.shape, out)
+    return through_call(uf, entry, a.dtype, entry.out, a, NULL, out)
 
 
 cdef Array* unary_float(int uf, Array* a, Array* out) noexcept nogil:
@@ -515,7 +338,7 @@ cdef Array* unary_float(int uf, Array* a, Array* out) noexcept nogil:
     entry = &table[uf][t]
     if unlikely(entry.inner == NULL):
         return refuse_dtype(uf, t)
-    return apply_entry(NAMES[uf], entry, t, entry.out, 1, &a, a.ndim, a.shape, out)
+    return through_call(uf, entry, t, entry.out, a, NULL, out)
 
 
 cdef Array* binary(int uf, Array* a, Array* b, Array* out) noexcept nogil:
@@ -569,9 +392,7 @@ cdef Array* with_number(LoopEntry* entry, Array* a, Array* number, int number_at
 
 cdef Array* binary_general(int uf, Array* a, Array* b, Array* out, bint as_float) noexcept nogil:
     cdef LoopEntry* entry
-    cdef Array* operands[2]
-    cdef Py_ssize_t shape[64]
-    cdef int ndim, compute, dtype
+    cdef int compute, dtype
     cdef int t = result_dtype(a, b)
     if as_float:
         t = float_for(t)
@@ -582,7 +403,7 @@ cdef Array* binary_general(int uf, Array* a, Array* b, Array* out, bint as_float
     entry = &table[uf][t]
     if unlikely(entry.inner == NULL):
         return refuse_dtype(uf, t)
-    if entry.check == CHECK_DIVISOR and check_divisor(NAMES[uf], b, t) < 0:
+    if entry.check == CHECK_DIVISOR and a.numel != 0 and check_divisor(NAMES[uf], b, t) < 0:
         return NULL
     compute = t
     dtype = entry.out
@@ -594,12 +415,7 @@ cdef Array* binary_general(int uf, Array* a, Array* b, Array* out, bint as_float
             return with_number(entry, a, b, 1)
         if a.ndim == 0 and b.dtype == t and b.flags & CONTIGUOUS:
             return with_number(entry, b, a, 0)
-    ndim = broadcast_shape(a, b, shape)
-    if ndim < 0:
-        return NULL
-    operands[0] = a
-    operands[1] = b
-    return apply_entry(NAMES[uf], entry, compute, dtype, 2, operands, ndim, shape, out)
+    return through_call(uf, entry, compute, dtype, a, b, out)
 
 
 cdef int check_divisor(const char* name, Array* b, int dtype) noexcept nogil:
