@@ -2,6 +2,7 @@
 # The loops are read from the ufunc objects (functions, data, types of PyUFuncObject, a public header) when the module is imported.
 
 from cygrad._core.array cimport Array
+from cygrad._core.kernels.apply cimport fail_dtype      # also under this name, for those who use ufuncs alone
 from cygrad._core.kernels.iterate cimport InnerLoop
 
 cdef enum UFunc:
