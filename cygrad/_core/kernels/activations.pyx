@@ -1,4 +1,5 @@
 # distutils: extra_compile_args = -ftree-loop-vectorize -fvect-cost-model=dynamic
+# distutils: depends = cygrad/_core/kernels/loops.hpp
 # Activation functions of neural networks and their derivatives, each in one pass over memory. Contract: activations.pxd.
 
 from cygrad._core.array cimport Array

@@ -1,4 +1,5 @@
 # distutils: extra_compile_args = -ftree-loop-vectorize -fvect-cost-model=dynamic
+# distutils: depends = cygrad/_core/kernels/loops.hpp
 # Elementwise operations by name. Contract: elementwise.pxd.
 
 from libc.math cimport pow as power_of

@@ -1,4 +1,5 @@
 # distutils: extra_compile_args = -ftree-loop-vectorize -fvect-cost-model=dynamic
+# distutils: depends = cygrad/_core/kernels/loops.hpp
 # Fused backward helpers of the elementwise operations. Contract: gradients.pxd.
 
 from libc.math cimport log

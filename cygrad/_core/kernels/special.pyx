@@ -1,4 +1,5 @@
-# Special functions as kernels. Contract: special.pxd.
+# distutils: extra_compile_args = -ftree-loop-vectorize -fvect-cost-model=dynamic
+# distutils: depends = cygrad/_core/kernels/loops.hpp
 
 from cygrad._core.array cimport Array
 from cygrad._core.errors cimport fail_i, ERR_RUNTIME
