@@ -10,7 +10,7 @@ from cygrad._core.memory cimport block_alloc, block_free
 from cygrad._core.dtypes cimport ITEMSIZE, BOOL, UINT8, INT32, INT64, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128, dtype_cname
 from cygrad._core.errors cimport fail, fail_i, fail_s, ERR_RUNTIME, ERR_INDEX
 from cygrad._core.kernels.copy cimport cast, contiguous, clone, copy_into, convert_element, check_value, memory_overlaps
-from cygrad._core.kernels.shape cimport expand
+from cygrad._core.kernels.shape cimport expand, t
 from cygrad._core.kernels.strided cimport Pair, Bits, Addend, Block, block_init, block_copy, block_add
 
 
@@ -46,8 +46,8 @@ cdef Array* flat_mask(Array* mask) noexcept nogil:
     return dense
 
 
-cdef void true_places(Array* mask, Py_ssize_t* out, Py_ssize_t along, Py_ssize_t across) noexcept nogil:
-    # coordinates of the True elements of a contiguous mask: of element k in dim d at out[k * along + d * across]
+cdef void true_places(Array* mask, Py_ssize_t* out, Py_ssize_t across) noexcept nogil:
+    # coordinates of the True elements of a contiguous mask: of element k in dim d at out[k + d * across]
     cdef Py_ssize_t at[MAX_DIMS]
     cdef const char* m = mask.data
     cdef int d, last = mask.ndim - 1
@@ -64,7 +64,7 @@ cdef void true_places(Array* mask, Py_ssize_t* out, Py_ssize_t along, Py_ssize_t
                 for d in range(last):
                     out[d * across] = at[d]
                 out[last * across] = i
-                out += along
+                out += 1
         m += length
         d = last - 1
         while d >= 0:
@@ -75,21 +75,30 @@ cdef void true_places(Array* mask, Py_ssize_t* out, Py_ssize_t along, Py_ssize_t
             d -= 1
 
 
-cdef Array* nonzero(Array* a) noexcept nogil:
-    cdef Array* m
+cdef Array* true_columns(Array* a) noexcept nogil:
+    # [ndim, n]: one row of coordinates a dim
+    cdef Array* m = flat_mask(a)
     cdef Array* result
     cdef Py_ssize_t shape[2]
-    if a == NULL:
-        return NULL
-    m = flat_mask(a)
     if m == NULL:
         return NULL
-    shape[0] = count_true(m.data, m.numel)
-    shape[1] = m.ndim
+    shape[0] = m.ndim
+    shape[1] = count_true(m.data, m.numel)
     result = array_empty(INT64, 2, shape)
     if result != NULL:
-        true_places(m, <Py_ssize_t*>result.data, m.ndim, 1)
+        true_places(m, <Py_ssize_t*>result.data, shape[1])
     array_decref(m)
+    return result
+
+
+cdef Array* nonzero(Array* a) noexcept nogil:
+    cdef Array* columns
+    cdef Array* result
+    if a == NULL:
+        return NULL
+    columns = true_columns(a)
+    result = t(columns)
+    array_decref(columns)
     return result
 
 
@@ -131,10 +140,7 @@ cdef int expand_indices(int ndim, const Py_ssize_t* shape, Array** indices, int 
     # One int64 Array (new reference) or NULL for every dim, masks turned into positions. -1: error; what is in `each` is dropped by the caller then too.
     cdef int k, d = 0, j
     cdef Array* x
-    cdef Array* m
     cdef Array* places
-    cdef Py_ssize_t geometry[2]
-    cdef Py_ssize_t step = sizeof(Py_ssize_t)
     for k in range(ndim):
         each[k] = NULL
     for k in range(n):
@@ -145,22 +151,14 @@ cdef int expand_indices(int ndim, const Py_ssize_t* shape, Array** indices, int 
             for j in range(x.ndim):
                 if x.shape[j] != shape[d + j]:
                     return fail_mask(x, ndim, shape, d + j)
-            m = flat_mask(x)
-            if m == NULL:
-                return -1
-            geometry[0] = m.ndim
-            geometry[1] = count_true(m.data, m.numel)
-            places = array_empty(INT64, 2, geometry)
+            places = true_columns(x)
             if places == NULL:
-                array_decref(m)
                 return -1
-            true_places(m, <Py_ssize_t*>places.data, 1, geometry[1])
-            for j in range(m.ndim):
-                each[d + j] = array_view(places, INT64, places.data + j * geometry[1] * step, 1, &geometry[1], &step)
+            for j in range(x.ndim):
+                each[d + j] = array_view(places, INT64, places.data + j * places.strides[0], 1, places.shape + 1, places.strides + 1)
                 if each[d + j] == NULL:
                     break
             array_decref(places)
-            array_decref(m)
             if x.ndim > 0 and each[d + x.ndim - 1] == NULL:
                 return -1
             d += x.ndim
