@@ -29,6 +29,7 @@ def render(table: Table) -> dict[str, str]:
     """All generated files, by name."""
     families = table.families()
     files: dict[str, str] = {"__init__.pxd": "", "__init__.py": package(families, table)}
+    files["functions.py"] = function_list(families, table)
     files["ops_helpers.pyx"], files["ops_helpers.pxd"] = HelpersEmitter(table).emit()
     for family in families:
         files[f"ops_{family}.pyx"], files[f"ops_{family}.pxd"] = OpsEmitter(table, family).emit()
@@ -46,10 +47,21 @@ def package(families: list[str], table: Table) -> str:
     lines += [
         f"from cygrad._core.generated import recorded_{f}  # noqa: F401" for f in families if any(o.gradients for o in table.of_family(f))
     ]
-    lines += [f"from cygrad._core.generated import bindings_{f}" for f in families]
-    lines += ["", "functions: dict[str, object] = {}"]
-    lines += [f"functions.update({{name: getattr(bindings_{f}, name) for name in bindings_{f}.__all__}})" for f in families]
+    lines += [f"from cygrad._core.generated import bindings_{f}  # noqa: F401" for f in families]
     return "\n".join(lines) + "\n"
+
+
+def function_list(families: list[str], table: Table) -> str:
+    """The functions.py: every operation's function form by its name, for cygrad/__init__.py."""
+    lines = ['"""The function forms of the generated operations."""', ""]
+    names: list[str] = []
+    for family in families:
+        here = sorted({o.signature.name for o in table.of_family(family) if "function" in o.variants})
+        if here:
+            lines.append(f"from cygrad._core.generated.bindings_{family} import {', '.join(here)}")
+            names += here
+    lines += ["", f"__all__ = [{', '.join(repr(n) for n in sorted(names))}]"]
+    return "\n".join(lines).replace("'", '"') + "\n"
 
 
 def without_apply(table: Table) -> list[str]:
