@@ -1,0 +1,11 @@
+# Operations that only write: copy_, fill_, zero_. By hand, since they have no out-of-place form in the table.
+
+from cygrad._core.array cimport Array
+from cygrad._core.node cimport Node, NodeState, NodeType
+from cygrad._core.tensor cimport Tensor
+
+cdef Tensor copy_(Tensor self, Tensor source)              # broadcast and cast into self
+cdef Tensor fill_(Tensor self, Tensor value)               # value: one element
+cdef Tensor zero_(Tensor self)
+cdef Tensor zeros_like_array(Array* a)                     # a new Tensor of zeros
+cdef int write_check(Tensor self, Tensor source, const char* operation) except -1   # source broadcasts to self; refusals of inplace_check_recorded
