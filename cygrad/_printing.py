@@ -1,4 +1,4 @@
-"""What a tensor looks like: `repr`, `str` and `format`, and the options that govern them.
+"""What a tensor looks like: `repr` and `str`, and the options that govern them.
 
 The text is torch's to the letter, since doctests, logs and eyes are used to it. The way to it is this file's own: the
 shown part of the data is cut out once, every number in it becomes a string once, and a recursion over the axes lays
@@ -18,7 +18,7 @@ import cygrad
 if TYPE_CHECKING:
     from cygrad._core.tensor import Tensor
 
-__all__ = ["get_printoptions", "printoptions", "set_printoptions", "tensor_format", "tensor_repr"]
+__all__ = ["get_printoptions", "printoptions", "set_printoptions", "tensor_repr"]
 
 _Number: TypeAlias = bool | int | float | complex
 _Writer: TypeAlias = Callable[[_Number], str]
@@ -119,18 +119,6 @@ def printoptions(
         yield
     finally:
         set_printoptions(**before)
-
-
-def tensor_format(tensor: "Tensor", spec: str) -> str:
-    """Formats a tensor without dimensions like its number; others, like any object, take no format specification."""
-    if not tensor.shape:
-        return format(tensor.detach().item(), spec)
-    if spec:
-        raise TypeError(
-            f"unsupported format string passed to {type(tensor).__name__}.__format__: {spec!r} formats a number, and "
-            f"this tensor has shape {tuple(tensor.shape)}; format its elements"
-        )
-    return str(tensor)
 
 
 def tensor_repr(tensor: "Tensor") -> str:

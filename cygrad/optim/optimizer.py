@@ -350,7 +350,7 @@ def _loaded(value: object, param: Tensor, key: str) -> object:
     if not isinstance(value, Tensor):
         if not hasattr(value, "__array__"):
             return deepcopy(value)
-        value = cygrad.from_numpy(np.array(value))
+        value = cygrad.from_numpy(np.asarray(value).copy())
     # The number of steps counts in its own dtype, on the CPU: half precision could not count past 2048.
     if key == "step":
         return value.clone()
