@@ -112,8 +112,9 @@ template <class T, class A, class O = A> struct Op {
 };
 // |x| for numbers and vectors of numbers (-0 gives 0, NaN stays)
 template <class X> CG_INLINE X absolute(X x) { return x > 0 ? x : 0 - x; }
-template <class X> CG_INLINE X larger(X a, X b) { return (a > b) | (a != a) ? a : b; }      // a NaN wins
-template <class X> CG_INLINE X smaller(X a, X b) { return (a < b) | (a != a) ? a : b; }
+// A NaN wins. Two selections rather than one: the first is a single instruction, the second is nearly never taken.
+template <class X> CG_INLINE X larger(X a, X b) { const X m = a > b ? a : b; return a != a ? a : m; }
+template <class X> CG_INLINE X smaller(X a, X b) { const X m = a < b ? a : b; return a != a ? a : m; }
 
 template <class T> struct Sum : Op<T, sum_t<T>> {
     using A = sum_t<T>;

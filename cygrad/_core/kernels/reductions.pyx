@@ -13,10 +13,10 @@ from cygrad._core.atomics cimport unlikely
 from cygrad._core.dtypes cimport (
     BOOL, UINT8, INT64, FLOAT16, FLOAT32, FLOAT64, ITEMSIZE, NUMPY_TYPE, default_dtype, dtype_cname, float_for, is_complex_code, is_integral_code,
     real_of)
-from cygrad._core.errors cimport fail, fail_i, fail_s, ERR_INDEX, ERR_NOT_IMPLEMENTED, ERR_RUNTIME
+from cygrad._core.errors cimport fail, fail_i, fail_s, ERR_INDEX, ERR_RUNTIME
 from cygrad._core.kernels.copy cimport cast
 from cygrad._core.kernels.iterate cimport InnerLoop, Loop, loop_add, loop_add_strided, loop_init, loop_ready, loop_run
-from cygrad._core.kernels.ufuncs cimport UF_ADD, UF_TRUE_DIVIDE, UF_EXP, UF_LOG, UF_MUL, UF_SQRT, UF_SUB, binary, div, unary
+from cygrad._core.kernels.ufuncs cimport UF_ADD, UF_TRUE_DIVIDE, UF_EXP, UF_LOG, UF_MUL, UF_SQRT, UF_SUB, binary, div, fail_dtype, unary
 
 cdef extern from "reduce.hpp" namespace "cg" nogil:
     cdef cppclass Plan:
@@ -125,11 +125,6 @@ cdef Array* steal_cast(Array* a, int dtype) noexcept nogil:
     return result
 
 
-cdef Array* unsupported(const char* operation, int dtype) noexcept nogil:
-    fail_s(ERR_NOT_IMPLEMENTED, "cygrad: \"%s\" not implemented for '%s'; convert the tensor first", operation, dtype_cname(dtype), NULL)
-    return NULL
-
-
 # One reduction of a (not float16) into a new Array. center: NULL, or the keepdim Array of means.
 cdef Array* reduce(int op, Array* a, uint64_t mask, bint keepdim, int dtype, int zero_stride, Py_ssize_t divide, double p, Array* center) noexcept nogil:
     cdef Plan plan
@@ -143,7 +138,7 @@ cdef Array* reduce(int op, Array* a, uint64_t mask, bint keepdim, int dtype, int
         plan.p = p
         if unlikely(not reduce_dispatch(op, NUMPY_TYPE[a.dtype], &plan, a.data, out.data, center.data if center != NULL else NULL)):
             array_decref(out)
-            return unsupported("reduction", a.dtype)
+            return fail_dtype("reduction", a.dtype)
     return out
 
 
@@ -315,8 +310,8 @@ cdef Array* extremum(int op, const char* name, Array* a, const IntList* dims, bi
                 snprintf(message, 256, "cygrad %s(): Expected reduction dim %d to have non-zero size; an empty row has no extremum", name, d)
                 fail(ERR_INDEX, message)
                 return NULL
-    if is_complex_code(a.dtype):
-        return unsupported(name, a.dtype)
+    if is_complex_code(a.dtype) and a.numel:
+        return fail_dtype(name, a.dtype)
     if a.dtype == FLOAT16:
         wide = cast(a, FLOAT32)
         if wide == NULL:
@@ -427,7 +422,7 @@ cdef Array* backward(int op, Array* a, Array* grad, Array* result, Array* count,
     cdef Array* out
     cdef InnerLoop inner = reduce_backward_inner(op, NUMPY_TYPE[a.dtype])
     if inner == NULL:
-        return unsupported("backward of a reduction", a.dtype)
+        return fail_dtype("backward of a reduction", a.dtype)
     if reduced_strides(grad, a.ndim, a.shape, mask, keepdim, gs) < 0 or reduced_strides(result, a.ndim, a.shape, mask, keepdim_result, rs) < 0:
         return NULL
     if count != NULL and reduced_strides(count, a.ndim, a.shape, mask, True, cs) < 0:
@@ -534,7 +529,7 @@ cdef Array* attain_count(Array* a, Array* result, uint64_t mask, bint keepdim, b
     cdef Array* count
     cdef InnerLoop inner = attain_count_inner(absolute, NUMPY_TYPE[a.dtype])
     if inner == NULL:
-        return unsupported("backward of an extremum", a.dtype)
+        return fail_dtype("backward of an extremum", a.dtype)
     if reduced_strides(result, a.ndim, a.shape, mask, keepdim, rs) < 0:
         return NULL
     count = reduced_empty(a, mask, True, real_of(a.dtype), cs)
