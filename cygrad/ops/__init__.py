@@ -1,0 +1,1 @@
+"""Operations that are compositions of others: their gradients are those of their parts. One file a family."""
