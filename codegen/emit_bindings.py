@@ -30,6 +30,10 @@ LETTERS = {
 def spec_text(operation: Operation) -> str:
     """The signature as cygrad/_core/arguments.pyx reads it."""
     parts: list[str] = []
+    if "method" not in operation.variants:
+        parts.append("@function")
+    elif "function" not in operation.variants:
+        parts.append("@method")
     starred = False
     for a in operation.signature.arguments:
         if a.keyword_only and not starred:
@@ -179,12 +183,13 @@ class BindingsEmitter:
             else:
                 lines.append(f"    return {text}")
         self.body += ["", *lines, ""]
+        names = [name, *(x for o in operations for x in o.aliases)]
         doc = documentation(operations, False, inplace)
         if not inplace and any("function" in o.variants for o in operations):
-            self.setup.append(f'functions_["{name}"] = function_new(b"{name}", b_{name}, {literal(doc)})')
+            self.setup += [f'functions_["{n}"] = function_new(b"{n}", b_{name}, {literal(doc)})' for n in names]
         if inplace or any("method" in o.variants for o in operations):
             doc = documentation(operations, True, inplace)
-            self.setup.append(f'methods_["{name}{suffix}"] = method_new(b"{name}{suffix}", b_{name}{suffix}, {literal(doc)})')
+            self.setup += [f'methods_["{n}{suffix}"] = method_new(b"{n}{suffix}", b_{name}{suffix}, {literal(doc)})' for n in names]
 
     def call(self, o: Operation, inplace: bool) -> str:
         """The operation on the converted arguments."""

@@ -21,7 +21,7 @@ PYX_HEAD = HEADER + """from libc.math cimport INFINITY, NAN
 from libc.stdint cimport uint64_t
 from cygrad._core.array cimport Array, IntList, array_incref, array_decref, scalar_bool, scalar_int, scalar_double, scalar_complex
 from cygrad._core.dtypes cimport is_complex_code, is_float_code
-from cygrad._core.errors cimport raise_pending, error_pending
+from cygrad._core.errors cimport raise_pending, error_pending, fail, ERR_RUNTIME
 from cygrad._core.grad_mode cimport grad_enabled
 from cygrad._core.node cimport (
     Node, NodeState, NodeType, node_new, unpack_array, saved_check, val_set_int, val_set_float, VAL_NONE)
@@ -43,11 +43,14 @@ def indented(lines: list[str], by: int = 1) -> list[str]:
 
 def has_apply(table: Table, operation: Operation) -> bool:
     """Whether the VJP has a form without the GIL."""
-    if operation.returns_list:
-        return False
+    if operation.missing:
+        return True
     for expression in operation.gradients.values():
         if expression.kind is Kind.TENSORS:
             if not list_kernel(table, expression):
+                return False
+        elif operation.returns_list:
+            if not (isinstance(expression, Call) and expression.function.name in table.kernels):
                 return False
         elif not is_nogil(table, expression):
             return False
@@ -95,11 +98,13 @@ class OpsEmitter:
         self.pxd: list[str] = []
         self.body: list[str] = []
         self.setup: list[str] = []
+        self.setup_late: list[str] = []
 
     def emit(self) -> tuple[str, str]:
         """The .pyx and the .pxd."""
         for operation in self.operations:
             self.operation(operation)
+        self.setup += self.setup_late
         pyx = [PYX_HEAD, *self.module.header(), *self.body, ""]
         if self.setup:
             pyx += ["cdef int setup_() except -1:", *indented(self.setup), "    return 0", "", "setup_()", ""]
@@ -118,6 +123,11 @@ class OpsEmitter:
                 self.apply(o)
                 apply = f"apply_{o.identifier}"
             saved = ",".join(s.name for s in o.saved)
+            for v in o.values:
+                if v.choices:
+                    self.setup_late.append(f'node_type_choices(&NT_{o.identifier}, b"{v.name}", b"{",".join(v.choices)}")')
+            for name, value in o.constants.items():
+                self.setup_late.append(f'node_type_constant(&NT_{o.identifier}, b"{name}", {value})')
             kinds = "".join("s" if s.scalar else "t" for s in o.saved)
             values = ",".join(v.name for v in o.values)
             value_kinds = "".join(VAL_KINDS[v.kind] for v in o.values)
@@ -149,8 +159,13 @@ class OpsEmitter:
 
     def apply(self, o: Operation) -> None:
         """`apply_<name>`: the formulas on Arrays."""
+        if o.missing:
+            self.body += [
+                "", f"cdef int apply_{o.identifier}(NodeState* node_, Array** grads_, Array** gout, uint64_t need_) noexcept nogil:",
+                f'    return fail(ERR_RUNTIME, b"cygrad: derivative for {o.signature.name} is not implemented: detach() its inputs if no gradient is wanted")', ""]
+            return
         listed = o.list_input is not None
-        single = len(o.differentiable_outputs) == 1
+        single = len(o.differentiable_outputs) == 1 and not o.returns_list
         saved = {s.name: k for k, s in enumerate(o.saved)}
         numbers = saved_numbers(o)
         writers: list[tuple[str, Expression, ArrayWriter, str]] = []
@@ -162,12 +177,17 @@ class OpsEmitter:
         declarations: list[str] = []
         for edge, (name, expression) in enumerate(o.gradients.items()):
             writer = ArrayWriter(self.module, numbers, tensors, prefix=f"{edge}_")
-            if not listed:
+            if o.returns_list:
+                assert isinstance(expression, Call)
+                kernel = self.table.kernels[expression.function.name]
+                text = f"{self.module.kernel(kernel.name)}({', '.join(writer.arguments(expression, kernel))})"
+                writers.append((name, expression, writer, text))
+            elif not listed:
                 writers.append((name, expression, writer, writer.result(expression)))
             else:
                 assert isinstance(expression, Call)
-                arguments = [writer.argument(a, p) for a, p in zip(expression.arguments, expression.function.parameters, strict=True)]
-                text = f"{self.module.kernel(expression.function.name)}({', '.join([*arguments, 'gout'])})"
+                kernel = self.table.kernels[expression.function.name]
+                text = f"{self.module.kernel(kernel.name)}({', '.join([*writer.arguments(expression, kernel), 'gout'])})"
                 writers.append((name, expression, writer, text))
             declarations += writer.declarations
         lines = [f"cdef int apply_{o.identifier}(NodeState* node_, Array** grads_, Array** gout, uint64_t need_) noexcept nogil:"]
@@ -231,7 +251,7 @@ class OpsEmitter:
         """The operation itself."""
         name = o.identifier + ("_" if inplace else "")
         arguments = o.signature.arguments
-        result = "list" if (o.outputs or o.returns_list) and not inplace else "Tensor"
+        result = "list" if (o.outputs or o.returns_list) and not inplace else "object" if o.signature.returns == ("bool",) else "Tensor"
         signature = f"cdef {result} {name}({parameters_text(arguments, False)})"
         self.pxd.append(signature)
         lines: list[str] = []
@@ -257,8 +277,15 @@ class OpsEmitter:
     def forward_body(self, o: Operation, lines: list[str], declarations: list[str]) -> None:
         """Forward, wrapping, recording."""
         several = bool(o.outputs) or o.returns_list
-        if o.python is not None:
-            self.python_forward(o, lines, declarations)
+        if o.signature.returns == ("bool",):
+            assert isinstance(o.forward, Call)
+            writer = TensorWriter(self.module, *scopes(o.signature.arguments, nogil=False))
+            text = f"{self.module.kernel(o.forward.function.name)}({', '.join(self.flag_arguments(o.forward, writer))})"
+            declarations += ["cdef int out_", *writer.declarations]
+            lines += [f"out_ = {text}", "if out_ < 0:", "    raise_pending()", "return out_ != 0"]
+            return
+        if o.returns_list:
+            self.counted_forward(o, lines, declarations)
         elif several:
             self.several_forward(o, lines, declarations)
         else:
@@ -322,10 +349,8 @@ class OpsEmitter:
         declarations += ["cdef Array** arrays_", "cdef int count_"]
         numbers = scopes(o.signature.arguments, nogil=False)[0]
         writer = ArrayWriter(self.module, numbers, {a.name: f"array_of({local(a.name)})" for a in o.signature.arguments if a.kind.is_array})
-        given = [
-            "arrays_, count_" if p.kind is Kind.TENSORS else writer.argument(a, p)
-            for a, p in zip(o.forward.arguments, o.forward.function.parameters, strict=True)
-        ]
+        writer.lists[listed.name] = "arrays_, count_"
+        given = writer.arguments(o.forward, self.table.kernels[o.forward.function.name])
         declarations += writer.declarations
         return [
             f"count_ = <int>len({name})",
@@ -344,7 +369,7 @@ class OpsEmitter:
             if a.kind.is_array:
                 declarations.append(f"cdef Array* a_{a.name}_ = array_of({local(a.name)})")
         writer = ArrayWriter(self.module, scopes(o.signature.arguments, nogil=False)[0], arrays)
-        given = [writer.argument(a, p) for a, p in zip(o.forward.arguments, o.forward.function.parameters, strict=True)]
+        given = writer.arguments(o.forward, self.table.kernels[o.forward.function.name])
         declarations += writer.declarations
         count = len(o.outputs)
         declarations += [f"cdef Array* outs_[{count}]", "cdef int status_", "cdef list result_"]
@@ -353,9 +378,33 @@ class OpsEmitter:
         lines += ["if status_ != 0:", "    raise_pending()", f"result_ = tensors_wrap(outs_, {count})"]
         lines += writer.cleanup()
 
-    def python_forward(self, o: Operation, lines: list[str], declarations: list[str]) -> None:
-        """The forward of the long tail: a function of cygrad/ops/forward.py, called with detached tensors."""
-        raise TableError(f"{o.raw.file}:{o.raw.line}: {o.raw.text('name')}: python: not available in this table")
+    def flag_arguments(self, call: Call, writer: TensorWriter) -> list[str]:
+        """The arguments of a kernel that gives a number, with the GIL."""
+        return [
+            writer.array_text(a.name) if p.kind.is_array and isinstance(a, Variable) else writer.number_argument(a, p)
+            for a, p in zip(call.arguments, call.function.parameters, strict=True)
+        ]
+
+    def counted_forward(self, o: Operation, lines: list[str], declarations: list[str]) -> None:
+        """The forward of an operation whose results are counted at run time (split, unbind)."""
+        if not isinstance(o.forward, Call) or o.forward.function.origin != "kernel" or o.count is None:
+            raise TableError(f"{o.raw.file}:{o.raw.line}: {o.raw.text('name')}: forward: a list of results needs one kernel with outs, and a count")
+        numbers, tensors = scopes(o.signature.arguments, nogil=False)
+        counter = TensorWriter(self.module, numbers, tensors)
+        writer = ArrayWriter(self.module, numbers, {name: f"{text}.a" for name, text in tensors.items()})
+        given = writer.arguments(o.forward, self.table.kernels[o.forward.function.name])
+        source = local(o.signature.arguments[0].name)
+        declarations += [
+            *counter.declarations, *writer.declarations, "cdef Py_ssize_t count_", "cdef Py_ssize_t i_", "cdef Array** outs_", "cdef int status_",
+            "cdef list result_"]
+        lines += [
+            f"count_ = {counter.value(o.count)}", "if count_ < 0:", "    raise_pending()", "outs_ = arrays_new(count_)", *writer.lines,
+            f"status_ = {self.module.kernel(o.forward.function.name)}({', '.join([*given, 'outs_'])})",
+            "if status_ != 0:", "    arrays_free(outs_, count_)", "    raise_pending()",
+            "result_ = tensors_wrap(outs_, <int>count_)", "arrays_free(outs_, count_)",
+        ]
+        if o.view:
+            lines += ["for i_ in range(count_):", f"    view_set(<Tensor>result_[i_], {source})"]
 
     def condition(self, o: Operation) -> str:
         """Whether some input needs a gradient."""
@@ -381,7 +430,9 @@ class OpsEmitter:
                 inner.append(f"edge_set(n_, {k}, {local(name)}, {'result_.a' if broadcast and name in tensor_inputs else 'NULL'})")
         inner += self.save_inputs(o, old=None)
         inner += self.save_values(o)
-        if several:
+        if o.returns_list:
+            inner += ["n_.s.n_outputs = <unsigned short>count_", "for i_ in range(count_):", "    history_set(<Tensor>result_[i_], n_, <int>i_)"]
+        elif several:
             for i in o.differentiable_outputs:
                 inner.append(f"history_set(<Tensor>result_[{i}], n_, {i})")
         else:
@@ -427,7 +478,10 @@ class OpsEmitter:
         for k, v in enumerate(o.values):
             if v.fact is not None:
                 of = local(v.fact.of)
-                if v.fact.fact in ("sizes", "strides"):
+                if v.fact.fact == "lengths":
+                    writer = TensorWriter(self.module, scopes(o.signature.arguments, nogil=False)[0], {})
+                    lines.append(f"val_save_lengths(&n_.s, {k}, {of}, {writer.value(v.fact.arguments[0])})")
+                elif v.fact.fact in ("sizes", "strides"):
                     lines.append(f"val_save_{v.fact.fact}(&n_.s, {k}, {of})")
                 else:
                     writer = TensorWriter(self.module, scopes(o.signature.arguments, nogil=False)[0], {v.fact.of: of})
@@ -479,7 +533,7 @@ class HelpersEmitter:
         body: list[str] = []
         pxd: list[str] = []
         for name, helper in self.table.helpers.items():
-            if helper.body is None:
+            if helper.body is None:  # a function of cygrad/ops/formulas.py
                 continue
             arguments = helper.signature.arguments
             if nogil_target(self.table, name) == f"fwd_{name}":

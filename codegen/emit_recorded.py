@@ -17,7 +17,7 @@ from cygrad._core.array cimport Array, IntList
 from cygrad._core.dtypes cimport is_complex_code, is_float_code
 from cygrad._core.node cimport NodeState
 from cygrad._core.operation cimport *
-from cygrad._core.tensor cimport Tensor, tensor_number, unpack_tensor
+from cygrad._core.tensor cimport Tensor, tensor_number, tensor_wrap, unpack_tensor
 """
 
 
@@ -56,6 +56,12 @@ class RecordedEmitter:
                 tensors[f"grads[{i}]"] = f"(<Tensor>grads_[{i}])"
         declarations: list[str] = []
         body: list[str] = []
+        if o.missing:
+            self.body += [
+                "", f"cdef list recorded_{o.identifier}(NodeState* node_, list grads_, uint64_t need_):",
+                f'    raise RuntimeError("cygrad: derivative for {o.signature.name} is not implemented: detach() its inputs if no gradient is wanted")', ""]
+            self.setup.append(f"NT_{o.identifier}.recorded = recorded_{o.identifier}")
+            return
         if single:
             body += [f"grad = <Tensor>grads_[{o.differentiable_outputs[0]}]", "if grad is None:", "    return out_"]
         for edge, (name, expression) in enumerate(o.gradients.items()):

@@ -50,8 +50,9 @@ class Callable_:
 
     name: str
     parameters: tuple[Argument, ...]
-    origin: str  # "kernel", "operation", "helper"
+    origin: str  # "kernel", "operation", "helper", "runtime"
     several: bool = False  # gives several tensors
+    result: Kind = Kind.TENSOR
 
 
 @dataclass(frozen=True)
@@ -118,12 +119,26 @@ FACTS: Mapping[str, tuple[Kind, tuple[Kind, ...]]] = {
     "is_floating": (Kind.BOOL, ()),
     "is_contiguous": (Kind.BOOL, ()),
     "offset": (Kind.INT, ()),
+    "lengths": (Kind.INTS, (Kind.INT,)),  # of a list: the sizes of its tensors along a dim, -1 for those that cat leaves out
     "viewable": (Kind.BOOL, (Kind.INTS,)),  # view(x, sizes) is possible without a copy
 }
 
 _BINARY = {ast.Add: ("+", "add"), ast.Sub: ("-", "sub"), ast.Mult: ("*", "mul"), ast.Div: ("/", "div"), ast.Pow: ("**", "pow"),
            ast.FloorDiv: ("//", "floor_divide"), ast.Mod: ("%", "remainder")}
 _COMPARE = {ast.Eq: ("==", "eq"), ast.NotEq: ("!=", "ne"), ast.Lt: ("<", "lt"), ast.LtE: ("<=", "le"), ast.Gt: (">", "gt"), ast.GtE: (">=", "ge")}
+
+# Functions of cygrad/_core/operation.pxd on Arrays and numbers, by the name that formulas use.
+RUNTIME: Mapping[str, Callable_] = {
+    f.name: f
+    for f in (
+        # a * number + b, computed in double precision (or exactly, for integers); still a number
+        Callable_("number_linear", (Argument("number", Kind.SCALAR), Argument("a", Kind.INT), Argument("b", Kind.INT)), "runtime", result=Kind.SCALAR),
+        Callable_("number_is", (Argument("number", Kind.SCALAR), Argument("value", Kind.FLOAT)), "runtime", result=Kind.BOOL),
+        Callable_("number_value", (Argument("number", Kind.SCALAR_OPT), Argument("default", Kind.FLOAT, "0.0")), "runtime", result=Kind.FLOAT),
+        # how many elements of a tensor of those sizes make one element of its reduction over the dims (None or empty: all)
+        Callable_("reduced_count", (Argument("sizes", Kind.INTS), Argument("dim", Kind.INTS_OPT)), "runtime", result=Kind.INT),
+    )
+}
 
 Scope = Mapping[str, Kind]
 Resolver = Callable[[str], Callable_ | None]
@@ -223,15 +238,15 @@ class Parser:
             if len(node.args) != len(kinds) + 1 or node.keywords or not isinstance(node.args[0], ast.Name):
                 raise TableError(f"{name}() takes {' and '.join(['the name of a tensor', *(k.value for k in kinds)])}: {ast.unparse(node)!r}")
             of = self.name(node.args[0].id)
-            if not of.kind.is_array:
-                raise TableError(f"{name}({node.args[0].id}): {node.args[0].id!r} is no tensor")
+            if (of.kind is not Kind.TENSORS) if name == "lengths" else not of.kind.is_array:
+                raise TableError(f"{name}({node.args[0].id}): {node.args[0].id!r} is no {'list of tensors' if name == 'lengths' else 'tensor'}")
             extra = tuple(self.coerce(self.visit(a), k, f"{name}()") for a, k in zip(node.args[1:], kinds, strict=True))
             return Fact(kind, name, node.args[0].id, extra)
         if name == "scalar":
             if len(node.args) != 1:
                 raise TableError("scalar() takes one number")
-            return AsArray(Kind.SCALAR, self.visit(node.args[0]))
-        function = self.resolve(name)
+            return self.coerce(self.visit(node.args[0]), Kind.SCALAR, "scalar()")
+        function = RUNTIME.get(name) or self.resolve(name)
         if function is None:
             raise TableError(f"unknown function {name!r}")
         return self.complete(function, [self.visit(a) for a in node.args], {k.arg or "**": self.visit(k.value) for k in node.keywords})
@@ -253,7 +268,7 @@ class Parser:
             given.append(self.coerce(value, parameter.kind, f"argument {parameter.name!r} of {function.name}()"))
         if keywords:
             raise TableError(f"{function.name}() has no argument {next(iter(keywords))!r}")
-        return Call(Kind.TENSORS if function.several else Kind.TENSOR, function, tuple(given))
+        return Call(Kind.TENSORS if function.several else function.result, function, tuple(given))
 
     def coerce(self, value: Expression, kind: Kind, where: str) -> Expression:
         """The value as that kind, or a refusal."""
@@ -265,6 +280,8 @@ class Parser:
         if have == kind:
             return value
         if kind.is_array:
+            if have in (Kind.TENSOR, Kind.TENSOR_OPT) and kind in (Kind.SCALAR, Kind.SCALAR_OPT):
+                raise TableError(f"{where} must be a number: a tensor there would lose its gradient")
             if have.is_array:
                 return value
             if have.is_number:
@@ -339,9 +356,10 @@ class Parser:
         """`a if test else b`; both sides of one kind."""
         test, then, otherwise = self.flag(self.visit(node.test)), self.visit(node.body), self.visit(node.orelse)
         if then.kind.is_array or otherwise.kind.is_array:
-            none = Kind.TENSOR_OPT
+            none = Kind.TENSOR_OPT  # one side may be None
             then, otherwise = self.coerce(then, none, "one side of if"), self.coerce(otherwise, none, "one side of if")
-            return Conditional(Kind.TENSOR, test, then, otherwise)
+            scalars = (Kind.SCALAR, Kind.SCALAR_OPT)
+            return Conditional(Kind.SCALAR if then.kind in scalars and otherwise.kind in scalars else Kind.TENSOR, test, then, otherwise)
         if then.kind.is_number and otherwise.kind.is_number:
             return Conditional(Kind.FLOAT if Kind.FLOAT in (then.kind, otherwise.kind) else then.kind, test, then, otherwise)
         if then.kind != otherwise.kind and {then.kind, otherwise.kind} != {Kind.INTS, Kind.INTS_OPT}:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from codegen.schema import Kind
 
-_DECLARATION = re.compile(r"^cdef\s+(?P<result>Array\s*\*|int)\s+(?P<name>\w+)\((?P<arguments>[^)]*)\)\s*noexcept\s+nogil")
+_DECLARATION = re.compile(r"^cdef\s+(?P<result>Array\s*\*|int|Py_ssize_t)\s+(?P<name>\w+)\((?P<arguments>[^)]*)\)\s*noexcept\s+nogil")
 _C_KINDS = {
     "Array*": Kind.TENSOR,
     "const IntList*": Kind.INTS,
@@ -22,6 +22,7 @@ _C_KINDS = {
     "double": Kind.FLOAT,
     "int": Kind.DTYPE,
     "Array**": Kind.TENSORS,
+    "const Py_ssize_t*": Kind.INTS_OPT,  # with the count after it: a list of integers
 }
 
 
@@ -34,6 +35,8 @@ class Kernel:
     parameters: tuple[tuple[str, Kind], ...]  # without outs and out
     several: bool  # writes `Array** outs` and returns 0 or -1
     has_out: bool  # last parameter is `Array* out`, which may be NULL
+    result: Kind = Kind.TENSOR  # INT: a number (-1: error), where it is no Array
+    plain_lists: frozenset[str] = frozenset()  # lists of integers that are passed as pointer and count
 
 
 def parse_declaration(line: str, module: str) -> Kernel | None:
@@ -50,20 +53,25 @@ def parse_declaration(line: str, module: str) -> Kernel | None:
         if split is None or kind is None:
             return None
         parameters.append((split["name"], kind))
-    several = match["result"] == "int"
+    several = bool(parameters) and parameters[-1][1] is Kind.TENSORS and match["result"] == "int"
     if several:
-        if not parameters or parameters[-1][1] is not Kind.TENSORS:
-            return None
         parameters.pop()
     has_out = bool(parameters) and parameters[-1] == ("out", Kind.TENSOR)
     if has_out:
         parameters.pop()
-    # (Array** arrays, int n): a list of tensors
-    for i, (_, kind) in enumerate(parameters):
-        if kind is Kind.TENSORS and not (i + 1 < len(parameters) and parameters[i + 1][1] is Kind.DTYPE):
+    counted = (Kind.TENSORS, Kind.INTS_OPT)  # followed by their count
+    listed: list[tuple[str, Kind]] = []
+    plain: set[str] = set()
+    for i, (name, kind) in enumerate(parameters):
+        if i and parameters[i - 1][1] in counted:
+            continue
+        if kind in counted and not (i + 1 < len(parameters) and parameters[i + 1][1] in (Kind.DTYPE, Kind.INT)):
             return None
-    listed = [p for i, p in enumerate(parameters) if not (i and parameters[i - 1][1] is Kind.TENSORS)]
-    return Kernel(match["name"], module, tuple(listed), several, has_out)
+        if kind is Kind.INTS_OPT:
+            plain.add(name)
+        listed.append((name, Kind.INTS if kind is Kind.INTS_OPT else kind))
+    result = Kind.TENSOR if several or match["result"].startswith("Array") else Kind.INT
+    return Kernel(match["name"], module, tuple(listed), several, has_out, result, frozenset(plain))
 
 
 def read_kernels(folder: Path) -> dict[str, Kernel]:

@@ -18,13 +18,13 @@ from codegen.schema import Argument, Signature, TableError, parse_signature, spl
 
 KEYS = {
     "name", "node", "variants", "forward", "compose", "python", "view", "inplace", "outputs", "non_differentiable", "nondiff", "numbers", "choices",
-    "exact", "doc", "copy", "writes",
+    "exact", "doc", "constants", "saves", "aliases", "count",
 }
 HELPER_KEYS = {"name", "body", "python", "doc"}
 VARIANTS = {"function", "method", "property", "none"}
 FACT_NAMES = {
     "sizes": "{}_sym_sizes", "strides": "{}_sym_strides", "size": "{}_sym_argsize_{}", "ndim": "{}_dim", "numel": "{}_sym_numel", "dtype": "{}_scalar_type",
-    "is_complex": "{}_is_complex", "is_floating": "{}_is_floating_point", "offset": "{}_sym_storage_offset", "is_contiguous": "{}_is_contiguous", "viewable": "{}_viewable",
+    "is_complex": "{}_is_complex", "is_floating": "{}_is_floating_point", "offset": "{}_sym_storage_offset", "is_contiguous": "{}_is_contiguous", "lengths": "{}_lengths", "viewable": "{}_viewable",
 }
 
 
@@ -108,7 +108,10 @@ class Operation:
     differentiable_outputs: tuple[int, ...] = (0,)
     view: bool = False
     inplace: bool = False
-    copy: str | None = None
+    count: Expression | None = None  # how many results, where that is known at run time only
+    constants: Mapping[str, str] = field(default_factory=dict)  # _saved_<name> that are always the same
+    aliases: tuple[str, ...] = ()
+    missing: bool = False  # torch has no derivative: the node refuses
     exact: frozenset[str] = frozenset()
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     doc: str = ""
@@ -155,7 +158,7 @@ class Table:
 def kernel_callable(kernel: Kernel) -> Callable_:
     """A kernel as formulas see it."""
     parameters = tuple(Argument(name, Kind.TENSOR_OPT if kind is Kind.TENSOR else kind) for name, kind in kernel.parameters)
-    return Callable_(kernel.name, parameters, "kernel", kernel.several)
+    return Callable_(kernel.name, parameters, "kernel", kernel.several, kernel.result)
 
 
 def operation_callable(signature: Signature, origin: str, outputs: Sequence[str] = ()) -> Callable_:
@@ -302,7 +305,8 @@ def build_operation(raw: Raw, family: str, signature: Signature, table: Table, r
     outputs = raw.names("outputs")
     operation = Operation(
         raw, family, signature, raw.text("node") or f"{camel_case(signature.identifier)}Backward0", variants, None, None, raw.text("python"),
-        outputs=outputs, view=raw.flag("view"), inplace=raw.flag("inplace"), choices=choices, doc=raw.text("doc") or "", copy=raw.text("copy"),
+        outputs=outputs, view=raw.flag("view"), inplace=raw.flag("inplace"), choices=choices, doc=raw.text("doc") or "",
+        aliases=raw.names("aliases"),
     )
     scope = {a.name: a.kind for a in signature.arguments}
     if "compose" in raw.values:
@@ -313,6 +317,16 @@ def build_operation(raw: Raw, family: str, signature: Signature, table: Table, r
             text = raw.text("forward") or default_forward(signature, table.kernels)
             operation.forward = Parser({**scope, **dict.fromkeys(table.enums, Kind.DTYPE)}, resolve_forward, choices).parse(text)
             check_forward(operation)
+    with _Context(raw, "count"):
+        if operation.returns_list != ("count" in raw.values) and operation.compose is None:
+            raise TableError("count tells the number of results of an operation that returns Tensor[]")
+        if "count" in raw.values:
+            operation.count = Parser(scope, resolve_forward, choices).parse(raw.text("count") or "")
+    with _Context(raw, "constants"):
+        constants = raw.values.get("constants", {})
+        if not isinstance(constants, dict):
+            raise TableError("constants must map names to values")
+        operation.constants = {str(k): str(v) for k, v in constants.items()}
     read_gradients(operation, scope, resolve)
     return operation
 
@@ -345,6 +359,9 @@ def check_forward(operation: Operation) -> None:
     if forward.kind is Kind.TENSORS:
         if not operation.outputs and not operation.returns_list:
             raise TableError("the forward gives several tensors, but the entry names no outputs")
+    elif operation.signature.returns == ("bool",):
+        if not (isinstance(forward, Call) and forward.kind is Kind.INT):
+            raise TableError("an operation that returns bool calls a kernel that returns int")
     elif not forward.kind.is_array:
         raise TableError("the forward gives no tensor")
 
@@ -374,7 +391,7 @@ def read_gradients(operation: Operation, scope: Mapping[str, Kind], resolve: obj
     for key in raw.values:
         if key not in KEYS:
             formulas[key] = (key, raw.text(key) or "")
-    composed = operation.compose is not None
+    composed = operation.compose is not None or signature.returns == ("bool",)
     for argument in signature.arguments:
         if argument.kind not in (Kind.TENSOR, Kind.TENSOR_OPT, Kind.TENSORS):
             if argument.name in formulas:
@@ -385,7 +402,11 @@ def read_gradients(operation: Operation, scope: Mapping[str, Kind], resolve: obj
             with _Context(raw, argument.name):
                 if composed:
                     raise TableError("a composition has no formulas of its own: its gradient is that of its parts")
-                expression = Parser(formula_scope, resolve, operation.choices).parse(formulas[argument.name][1])
+                text = formulas[argument.name][1]
+                if text == "not_implemented":
+                    operation.missing = True
+                    text = "None"
+                expression = Parser(formula_scope, resolve, operation.choices).parse(text)
                 wanted = argument.kind is Kind.TENSORS
                 if (expression.kind is Kind.TENSORS) != wanted or not (wanted or expression.kind.is_array):
                     raise TableError("the formula of a list gives a list, that of a tensor a tensor")
@@ -398,17 +419,20 @@ def read_gradients(operation: Operation, scope: Mapping[str, Kind], resolve: obj
         operation.exact = frozenset(operation.edges if exact == ("True",) or raw.values.get("exact") is True else exact)
         if not operation.exact <= set(operation.edges):
             raise TableError(f"{sorted(operation.exact - set(operation.edges))[0]!r} is no differentiable input")
-    compute_saved(operation)
+    with _Context(raw, "saves"):
+        shown = [Parser(formula_scope, resolve, operation.choices).parse(text) for text in raw.names("saves")]
+        compute_saved(operation, shown)
 
 
-def compute_saved(operation: Operation) -> None:
-    """Which tensors and values the formulas read, and for which inputs."""
+def compute_saved(operation: Operation, shown: list[Expression]) -> None:
+    """Which tensors and values the formulas read, and for which inputs; `shown`: saved only to be seen, as torch saves them."""
     arguments = {a.name: a for a in operation.signature.arguments}
     results = list(operation.outputs or ("result",))
     edges = operation.edges
     readers: dict[str, set[int]] = {}
     values: dict[str, SavedValue] = {}
-    for edge, expression in enumerate(operation.gradients.values()):
+    formulas = [*enumerate(operation.gradients.values()), *((len(edges) - 1, e) for e in shown if edges)]
+    for edge, expression in formulas:
         for part in walk(expression):
             if isinstance(part, Fact) and (part.of in arguments or part.of in results):
                 name = fact_name(part)

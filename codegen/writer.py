@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from codegen.formula import (
     Arithmetic, AsArray, Call, Conditional, Constant, Expression, Fact, IntsLiteral, IsNone, TensorsLiteral, Variable, walk)
+from codegen.kernels import Kernel
 from codegen.schema import Argument, Kind, TableError
 from codegen.table import Helper, Operation, Table
 
@@ -166,6 +167,8 @@ def _nogil_target(table: Table, name: str) -> str | None:
         return f"fwd_{name}" if helper.body is not None and is_nogil(table, helper.body) else None
     operation = table.operations[name]
     body = operation.forward or operation.compose
+    if operation.signature.returns == ("bool",):
+        return None
     if operation.compose is not None and name in table.kernels and same_parameters(table.kernels[name].parameters, operation.signature.arguments):
         return name
     if body is None or body.kind is Kind.TENSORS or operation.list_input is not None:
@@ -190,6 +193,8 @@ def is_nogil(table: Table, expression: Expression) -> bool:
         if isinstance(part, Call):
             if part.function.several or any(p.kind is Kind.TENSORS for p in part.function.parameters):
                 return False
+            if part.function.origin == "runtime":
+                continue
             if part.function.origin != "kernel" and nogil_target(table, part.function.name) is None:
                 return False
     return True
@@ -224,6 +229,8 @@ class ExpressionWriter:
             return self.fact(e)
         if isinstance(e, Arithmetic):
             return self.arithmetic(e)
+        if isinstance(e, Call) and not e.kind.is_array:
+            return self.number_call(e)
         if isinstance(e, IsNone):
             return self.is_none(e.of)
         if isinstance(e, Conditional):
@@ -236,6 +243,19 @@ class ExpressionWriter:
                 raise TableError("a list in a formula has at most three items")
             return f"ints{len(e.items)}({', '.join([f'&{into}', *(self.value(i) for i in e.items)])})"
         raise TableError(f"{e!r} is no number")
+
+    def number_call(self, e: Call) -> str:
+        """A call that gives a number: it reads tensors in scope."""
+        name = e.function.name if e.function.origin == "runtime" else self.module.kernel(e.function.name)
+        arguments = []
+        for a, p in zip(e.arguments, e.function.parameters, strict=True):
+            if not p.kind.is_array:
+                arguments.append(self.number_argument(a, p))
+            elif isinstance(a, Variable):
+                arguments.append(self.array_text(a.name))
+            else:
+                raise TableError(f"{e.function.name}() takes a name, not an expression")
+        return f"{name}({', '.join(arguments)})"
 
     def int_list(self) -> str:
         """A fresh IntList variable."""
@@ -251,6 +271,8 @@ class ExpressionWriter:
         saved = self.numbers.get(f"{fact_name(e)}()")
         if saved is not None:
             return saved
+        if e.fact == "lengths":
+            raise TableError("lengths() is saved with a node; it is used in formulas only")
         array = self.array_text(e.of)
         if e.fact == "sizes":
             return f"ints_sizes(&{self.int_list()}, {array})"
@@ -296,6 +318,7 @@ class ArrayWriter(ExpressionWriter):
     def __init__(self, module: Module, numbers: Mapping[str, str], tensors: Mapping[str, str], prefix: str = "") -> None:
         super().__init__(module, numbers, tensors, prefix)
         self.lines: list[str] = []
+        self.lists: dict[str, str] = {"grads": "grads_, node_.n_outputs"}
         self.temporaries: list[str] = []
         self.made = 0
         self.indent = ""
@@ -354,21 +377,32 @@ class ArrayWriter(ExpressionWriter):
 
     def call(self, e: Call) -> str:
         """The text of a call; its arguments are written before it."""
-        if e.function.origin == "kernel":
-            name: str | None = self.module.kernel(e.function.name)
+        if e.function.origin == "runtime":
+            name: str | None = e.function.name
+            kernel = None
+        elif e.function.origin == "kernel":
+            name = self.module.kernel(e.function.name)
             kernel = self.module.table.kernels[e.function.name]
         else:
             name = self.module.nogil(e.function.name)
             kernel = self.module.table.kernels.get(nogil_target(self.module.table, e.function.name) or "")
         if name is None:
             raise TableError(f"{e.function.name}() has no form on Arrays")
+        return f"{name}({', '.join(self.arguments(e, kernel))})"
+
+    def arguments(self, e: Call, kernel: Kernel | None) -> list[str]:
+        """The arguments of a call as C passes them."""
         arguments = [self.argument(a, p) for a, p in zip(e.arguments, e.function.parameters, strict=True)]
+        if kernel is not None and kernel.plain_lists:
+            arguments = [f"{a}.v, {a}.n" if p[0] in kernel.plain_lists else a for a, p in zip(arguments, kernel.parameters, strict=True)]
         if kernel is not None and kernel.has_out:
             arguments.append("NULL")
-        return f"{name}({', '.join(arguments)})"
+        return arguments
 
     def argument(self, e: Expression, parameter: Argument) -> str:
-        """One argument."""
+        """One argument; a list of tensors counts as two (Array** and how many)."""
+        if parameter.kind is Kind.TENSORS and isinstance(e, Variable):
+            return self.lists[e.name]
         return self.array(e) if parameter.kind.is_array else self.number_argument(e, parameter)
 
     def result(self, e: Expression) -> str:
@@ -417,11 +451,17 @@ class TensorWriter(ExpressionWriter):
 
     def call(self, e: Call) -> str:
         """A call of an operation or helper."""
+        if e.function.origin == "runtime":
+            given = [
+                f"array_of({self.tensor(a)})" if p.kind.is_array else self.number_argument(a, p)
+                for a, p in zip(e.arguments, e.function.parameters, strict=True)
+            ]
+            return f"tensor_wrap({e.function.name}({', '.join(given)}))"
         helper = self.module.table.helpers.get(e.function.name)
         if helper is not None and helper.body is None:
             self.module.python_functions.add(e.function.name)
             arguments = [self.python_argument(a, p) for a, p in zip(e.arguments, e.function.parameters, strict=True)]
-            return f"<Tensor?>formulas_.{e.function.name}({', '.join(arguments)})"
+            return f"<{'list' if e.kind is Kind.TENSORS else 'Tensor?'}>formulas_.{e.function.name}({', '.join(arguments)})"
         name = self.module.recorded(e.function.name)
         arguments = [
             self.tensor(a) if p.kind.is_array or p.kind is Kind.TENSORS else self.number_argument(a, p)
@@ -431,7 +471,7 @@ class TensorWriter(ExpressionWriter):
 
     def python_argument(self, e: Expression, parameter: Argument) -> str:
         """An argument as a Python object."""
-        if parameter.kind.is_array:
+        if parameter.kind.is_array or parameter.kind is Kind.TENSORS:
             return self.tensor(e)
         text = self.value(e)
         return f"ints_tuple({text})" if parameter.kind in (Kind.INTS, Kind.INTS_OPT) else text

@@ -8,7 +8,7 @@
 # that are never called. One letter is the kind:
 #   T Tensor, N Tensor or number, t/n the same or None, L list of tensors, S number (Scalar), s the same or None, i int, j int or None,
 #   I integers (I2: a single number counts for 2), J the same or None, b bool, f float, d dtype, e dtype or None, r string, q string or None
-# `*` starts the keyword-only ones, `=` marks those that may be left out. An argument called self is called `input` in the function form.
+# `@function` or `@method` before them: the signature is one of that form alone. `*` starts the keyword-only ones, `=` marks those that may be left out. An argument called self is called `input` in the function form.
 
 from cpython.object cimport PyObject
 from cygrad._core.array cimport IntList
@@ -31,6 +31,7 @@ cdef struct Overload:
     int n
     int n_positional
     int n_required
+    char form                # b"f": function form only, b"m": method form only, 0: both
     bint varargs             # method form: x.view(2, 3)
     ArgumentSpec* arguments
 

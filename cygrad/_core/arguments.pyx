@@ -88,6 +88,9 @@ cdef int parse(Binding* b) except -1:
             if part == b"*":
                 keyword_only = True
                 continue
+            if part[0] == b"@"[0]:
+                o.form = part[1]
+                continue
             a = &o.arguments[o.n]
             kind, _, name = part.partition(b" ")
             a.has_default = name.endswith(b"=")
@@ -214,6 +217,8 @@ cdef bint match_one(Call* c, Overload* o, PyObject* self, PyObject** args, Py_ss
     cdef Py_ssize_t total = nargs + first, n_keywords
     cdef ArgumentSpec* a
     cdef PyObject* value
+    if o.form and o.form != (b"m" if first else b"f"):
+        return False
     c.n_var = -1
     if first:
         c.slots[0] = self

@@ -95,7 +95,15 @@ cdef bint view_possible(Array* a, const IntList* sizes) noexcept nogil          
 cdef inline Py_ssize_t offset_of(Array* a) noexcept nogil:
     return (a.data - a.storage.data) // ITEMSIZE[a.dtype]
 
+# Numbers in formulas: wrapped 0-d Arrays
+cdef Array* number_linear(Array* number, Py_ssize_t a, Py_ssize_t b) noexcept nogil      # a * number + b, wrapped; double precision, integers exactly
+cdef bint number_is(Array* number, double value) noexcept nogil
+cdef double number_value(Array* number, double default) noexcept nogil           # NULL: default
+cdef Py_ssize_t reduced_count(const IntList* sizes, const IntList* dim) noexcept nogil   # elements of a tensor of `sizes` that make one of its reduction
+cdef object ints_tuple(const IntList* v)                                         # None for NULL
+
 # Saving values that are no tensors
+cdef int val_save_lengths(NodeState* s, int k, list tensors, Py_ssize_t dim) except -1   # sizes along dim; -1 for tensors that cat leaves out
 cdef int val_save_ints(NodeState* s, int k, const IntList* v) except -1          # NULL: None
 cdef int val_save_sizes(NodeState* s, int k, Tensor t) except -1
 cdef int val_save_strides(NodeState* s, int k, Tensor t) except -1
@@ -106,7 +114,12 @@ cdef inline int val_save_int_opt(NodeState* s, int k, Py_ssize_t v) noexcept nog
 # Names are given as one comma-separated string ("self,other"); kinds as one character each, as in NodeType.
 cdef int node_type_set(NodeType* t, const char* name, ApplyC apply, int n_outputs, const char* saved, const char* saved_kinds, const char* vals, const char* val_kinds) except -1
 
+cdef int node_type_choices(NodeType* t, const char* name, const char* choices) except -1   # _saved_<name> shows the string, not its number
+cdef int node_type_constant(NodeType* t, const char* name, object value) except -1       # _saved_<name> is always this
+
 # Several results
+cdef Array** arrays_new(Py_ssize_t n) except NULL                                # room for n results; arrays_free gives it back
+cdef void arrays_free(Array** arrays, Py_ssize_t n) noexcept
 cdef list tensors_wrap(Array** arrays, int n)                                    # steals the references
 cdef Array** arrays_take(list tensors, const char* operation) except? NULL      # one reference each, in a block of memory; TypeError unless all are Tensors
 cdef void arrays_give(Array** arrays, int n) noexcept                            # gives references and block back

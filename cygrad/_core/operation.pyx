@@ -2,8 +2,8 @@
 
 from libc.stdlib cimport calloc
 from libc.string cimport memset
-from cygrad._core.array cimport CONTIGUOUS, normalize_dim, same_shape, shape_text
-from cygrad._core.dtypes cimport dtype_cname, BOOL, is_complex_code, is_float_code
+from cygrad._core.array cimport CONTIGUOUS, scalar_int, scalar_double, scalar_complex, normalize_dim, same_shape, shape_text
+from cygrad._core.dtypes cimport dtype_cname, BOOL, INT64, FLOAT64, COMPLEX128, is_complex_code, is_float_code
 from cygrad._core.errors cimport error_clear, raise_pending
 from cygrad._core.kernels.copy cimport clone, copy_into
 from cygrad._core.kernels.shape cimport infer_sizes, view_strides
@@ -100,6 +100,76 @@ cdef bint view_possible(Array* a, const IntList* sizes) noexcept nogil:
     return view_strides(a, sizes.n, shape, strides) == 0
 
 
+cdef Array* number_linear(Array* number, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+    if number == NULL:
+        return NULL
+    if number.dtype == INT64:
+        return scalar_int(a * (<int64_t*>number.data)[0] + b)
+    if number.dtype == COMPLEX128:
+        return scalar_complex(a * (<double*>number.data)[0] + b, a * (<double*>number.data)[1])
+    return scalar_double(a * number_value(number, 0.0) + b)
+
+
+cdef double number_value(Array* number, double default) noexcept nogil:
+    if number == NULL:
+        return default
+    if number.dtype == INT64:
+        return <double>(<int64_t*>number.data)[0]
+    if number.dtype == FLOAT64 or number.dtype == COMPLEX128:
+        return (<double*>number.data)[0]
+    return <double>(<unsigned char*>number.data)[0]
+
+
+cdef bint number_is(Array* number, double value) noexcept nogil:
+    if number == NULL:
+        return False
+    if number.dtype == COMPLEX128 and (<double*>number.data)[1] != 0:
+        return False
+    return number_value(number, 0.0) == value
+
+
+cdef Py_ssize_t reduced_count(const IntList* sizes, const IntList* dim) noexcept nogil:
+    cdef Py_ssize_t count = 1, d
+    cdef int i
+    if dim == NULL or dim.n == 0:
+        for i in range(sizes.n):
+            count *= sizes.v[i]
+        return count
+    if sizes.n:
+        for i in range(dim.n):
+            d = dim.v[i]
+            count *= sizes.v[d + sizes.n if d < 0 else d]
+    return count
+
+
+cdef object ints_tuple(const IntList* v):
+    cdef int i
+    if v == NULL:
+        return None
+    return tuple([v.v[i] for i in range(v.n)])
+
+
+cdef int val_save_lengths(NodeState* s, int k, list tensors, Py_ssize_t dim) except -1:
+    cdef Py_ssize_t n = len(tensors), i
+    cdef int ndim = 0, d
+    cdef Array* a
+    cdef Py_ssize_t* v = <Py_ssize_t*>block_alloc((n + 1) * sizeof(Py_ssize_t))
+    if v == NULL:
+        raise_pending()
+    for i in range(n):
+        a = (<Tensor>tensors[i]).a
+        if a.ndim > ndim and not (a.ndim == 1 and a.numel == 0):
+            ndim = a.ndim
+    d = <int>(dim + ndim if dim < 0 else dim)
+    for i in range(n):
+        a = (<Tensor>tensors[i]).a
+        v[i] = -1 if a.ndim == 1 and a.numel == 0 and ndim != 1 else a.shape[d]
+    try:
+        return val_set_ints(s, k, v, <int>n)
+    finally:
+        block_free(v, (n + 1) * sizeof(Py_ssize_t))
+
+
 cdef int val_save_ints(NodeState* s, int k, const IntList* v) except -1:
     if v == NULL:
         s.vals[k].list = NULL
@@ -149,6 +219,31 @@ cdef int node_type_set(NodeType* t, const char* name, ApplyC apply, int n_output
     t.val_names = split_names(vals, &t.n_vals)
     t.val_kinds = val_kinds
     return node_register(t)
+
+
+cdef int node_type_choices(NodeType* t, const char* name, const char* choices) except -1:
+    cls = <object>t.cls
+    attribute = "_saved_" + name.decode()
+    number = cls.__dict__[attribute]
+    texts = (None, *choices.decode().split(","))
+    setattr(cls, attribute, property(lambda node: texts[number.__get__(node)]))
+    return 0
+
+
+cdef int node_type_constant(NodeType* t, const char* name, object value) except -1:
+    setattr(<object>t.cls, "_saved_" + name.decode(), value)
+    return 0
+
+
+cdef Array** arrays_new(Py_ssize_t n) except NULL:
+    cdef Array** arrays = <Array**>block_alloc((n + 1) * sizeof(Array*))
+    if arrays == NULL:
+        raise_pending()
+    return arrays
+
+
+cdef void arrays_free(Array** arrays, Py_ssize_t n) noexcept:
+    block_free(arrays, (n + 1) * sizeof(Array*))
 
 
 cdef list tensors_wrap(Array** arrays, int n):
