@@ -26,6 +26,7 @@ from cygrad._core.grad_mode cimport grad_enabled
 from cygrad._core.node cimport (
     Node, NodeState, NodeType, node_new, unpack_array, saved_check, val_set_int, val_set_float, VAL_NONE)
 from cygrad._core.operation cimport *
+from cygrad._core.geometry cimport *
 from cygrad._core.tensor cimport (
     Tensor, tensor_wrap, tensor_number, edge_set, save_input, save_output, history_set, needs_grad, view_set, inplace_check, inplace_check_recorded, inplace_history)
 """
@@ -128,6 +129,8 @@ class OpsEmitter:
                     self.setup_late.append(f'node_type_choices(&NT_{o.identifier}, b"{v.name}", b"{",".join(v.choices)}")')
             for name, value in o.constants.items():
                 self.setup_late.append(f'node_type_constant(&NT_{o.identifier}, b"{name}", {value})')
+            for name in o.shapes:
+                self.setup_late.append(f'node_type_shape(&NT_{o.identifier}, b"{name}")')
             kinds = "".join("s" if s.scalar else "t" for s in o.saved)
             values = ",".join(v.name for v in o.values)
             value_kinds = "".join(VAL_KINDS[v.kind] for v in o.values)

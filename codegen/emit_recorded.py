@@ -17,6 +17,7 @@ from cygrad._core.array cimport Array, IntList
 from cygrad._core.dtypes cimport is_complex_code, is_float_code
 from cygrad._core.node cimport NodeState
 from cygrad._core.operation cimport *
+from cygrad._core.geometry cimport *
 from cygrad._core.tensor cimport Tensor, tensor_number, tensor_wrap, unpack_tensor
 """
 

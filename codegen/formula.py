@@ -120,8 +120,18 @@ FACTS: Mapping[str, tuple[Kind, tuple[Kind, ...]]] = {
     "is_contiguous": (Kind.BOOL, ()),
     "offset": (Kind.INT, ()),
     "lengths": (Kind.INTS, (Kind.INT,)),  # of a list: the sizes of its tensors along a dim, -1 for those that cat leaves out
+    "reversed_dims": (Kind.INTS, ()),
+    # these raise for arguments that do not fit, so they need the GIL: compositions alone use them
+    "flat_sizes": (Kind.INTS, (Kind.INT, Kind.INT)),
+    "unflat_sizes": (Kind.INTS, (Kind.INT, Kind.INTS)),
+    "moved_dims": (Kind.INTS, (Kind.INTS, Kind.INTS)),
+    "tile_repeats": (Kind.INTS, (Kind.INTS,)),
+    "narrow_start": (Kind.INT, (Kind.INT, Kind.INT, Kind.INT)),
+    "chunk_size": (Kind.INT, (Kind.INT, Kind.INT)),
     "viewable": (Kind.BOOL, (Kind.INTS,)),  # view(x, sizes) is possible without a copy
 }
+
+CHECKED_FACTS = frozenset({"flat_sizes", "unflat_sizes", "moved_dims", "tile_repeats", "narrow_start", "chunk_size"})
 
 _BINARY = {ast.Add: ("+", "add"), ast.Sub: ("-", "sub"), ast.Mult: ("*", "mul"), ast.Div: ("/", "div"), ast.Pow: ("**", "pow"),
            ast.FloorDiv: ("//", "floor_divide"), ast.Mod: ("%", "remainder")}
@@ -242,6 +252,11 @@ class Parser:
                 raise TableError(f"{name}({node.args[0].id}): {node.args[0].id!r} is no {'list of tensors' if name == 'lengths' else 'tensor'}")
             extra = tuple(self.coerce(self.visit(a), k, f"{name}()") for a, k in zip(node.args[1:], kinds, strict=True))
             return Fact(kind, name, node.args[0].id, extra)
+        if name == "length":
+            value = self.visit(node.args[0]) if len(node.args) == 1 else None
+            if value is None or value.kind is not Kind.INTS:
+                raise TableError("length() takes a list of integers")
+            return Arithmetic(Kind.INT, "length", (value,))
         if name == "scalar":
             if len(node.args) != 1:
                 raise TableError("scalar() takes one number")

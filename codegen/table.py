@@ -18,9 +18,9 @@ from codegen.schema import Argument, Signature, TableError, parse_signature, spl
 
 KEYS = {
     "name", "node", "variants", "forward", "compose", "python", "view", "inplace", "outputs", "non_differentiable", "nondiff", "numbers", "choices",
-    "exact", "doc", "constants", "saves", "aliases", "count",
+    "exact", "doc", "constants", "saves", "aliases", "count", "shapes",
 }
-HELPER_KEYS = {"name", "body", "python", "doc"}
+HELPER_KEYS = {"name", "body", "python", "several"}
 VARIANTS = {"function", "method", "property", "none"}
 FACT_NAMES = {
     "sizes": "{}_sym_sizes", "strides": "{}_sym_strides", "size": "{}_sym_argsize_{}", "ndim": "{}_dim", "numel": "{}_sym_numel", "dtype": "{}_scalar_type",
@@ -87,6 +87,7 @@ class Helper:
     raw: Raw
     signature: Signature
     body: Expression | None  # None: a function of cygrad/ops/formulas.py
+    several: bool = False  # gives a list of tensors
 
 
 @dataclass
@@ -111,6 +112,7 @@ class Operation:
     count: Expression | None = None  # how many results, where that is known at run time only
     constants: Mapping[str, str] = field(default_factory=dict)  # _saved_<name> that are always the same
     aliases: tuple[str, ...] = ()
+    shapes: tuple[str, ...] = ()  # saved tensors whose sizes and strides are shown beside them
     missing: bool = False  # torch has no derivative: the node refuses
     exact: frozenset[str] = frozenset()
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -240,7 +242,8 @@ def build_table(folder: Path, kernels: dict[str, Kernel], enums: Mapping[str, st
                 signature = parse_signature(raw.text("name") or "", raw.flag("numbers"))
             if signature.identifier in signatures:
                 raise TableError(f"the name {signature.identifier!r} is taken already")
-            signatures[signature.identifier] = (signature, "helper" if family == "helpers" else "operation", raw.names("outputs"))
+            outputs = ("several", "several") if family == "helpers" and raw.flag("several") else raw.names("outputs")
+            signatures[signature.identifier] = (signature, "helper" if family == "helpers" else "operation", outputs)
             parsed.append((family, raw, signature))
 
     def resolve(name: str) -> Callable_ | None:
@@ -285,7 +288,7 @@ def build_helper(raw: Raw, signature: Signature, resolve: object) -> Helper:
         expression = Parser(scope, resolve).parse(body) if body is not None else None
         if expression is not None and not expression.kind.is_array:
             raise TableError("a helper gives a tensor")
-    return Helper(raw, signature, expression)
+    return Helper(raw, signature, expression, raw.flag("several"))
 
 
 def build_operation(raw: Raw, family: str, signature: Signature, table: Table, resolve: object, resolve_forward: object) -> Operation:
@@ -306,7 +309,7 @@ def build_operation(raw: Raw, family: str, signature: Signature, table: Table, r
     operation = Operation(
         raw, family, signature, raw.text("node") or f"{camel_case(signature.identifier)}Backward0", variants, None, None, raw.text("python"),
         outputs=outputs, view=raw.flag("view"), inplace=raw.flag("inplace"), choices=choices, doc=raw.text("doc") or "",
-        aliases=raw.names("aliases"),
+        aliases=raw.names("aliases"), shapes=raw.names("shapes"),
     )
     scope = {a.name: a.kind for a in signature.arguments}
     if "compose" in raw.values:
@@ -462,7 +465,7 @@ def compute_saved(operation: Operation, shown: list[Expression]) -> None:
 def fact_name(fact: Fact) -> str:
     """torch's name of a saved fact: self_sym_sizes."""
     argument = fact.arguments[0].name if fact.arguments and isinstance(fact.arguments[0], Variable) else "dim"
-    return FACT_NAMES[fact.fact].format(fact.of, argument)
+    return FACT_NAMES.get(fact.fact, "{}_" + fact.fact).format(fact.of, argument)
 
 
 def calls(expression: Expression) -> list[Call]:

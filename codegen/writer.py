@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from codegen.formula import (
-    Arithmetic, AsArray, Call, Conditional, Constant, Expression, Fact, IntsLiteral, IsNone, TensorsLiteral, Variable, walk)
+    CHECKED_FACTS, Arithmetic, AsArray, Call, Conditional, Constant, Expression, Fact, IntsLiteral, IsNone, TensorsLiteral, Variable, walk)
 from codegen.kernels import Kernel
 from codegen.schema import Argument, Kind, TableError
 from codegen.table import Helper, Operation, Table
@@ -190,6 +190,8 @@ def same_parameters(parameters: tuple[tuple[str, Kind], ...], arguments: tuple[A
 def is_nogil(table: Table, expression: Expression) -> bool:
     """Whether every call in the expression has a form on Arrays."""
     for part in walk(expression):
+        if isinstance(part, Fact) and part.fact in CHECKED_FACTS:
+            return False
         if isinstance(part, Call):
             if part.function.several or any(p.kind is Kind.TENSORS for p in part.function.parameters):
                 return False
@@ -278,8 +280,10 @@ class ExpressionWriter:
             return f"ints_sizes(&{self.int_list()}, {array})"
         if e.fact == "strides":
             return f"ints_strides(&{self.int_list()}, {array})"
-        if e.fact in ("size", "viewable"):
-            return f"{'size_at' if e.fact == 'size' else 'view_possible'}({array}, {self.value(e.arguments[0])})"
+        if e.arguments or e.fact == "reversed_dims":
+            function = {"size": "size_at", "viewable": "view_possible"}.get(e.fact, f"fact_{e.fact}")
+            into = [f"&{self.int_list()}"] if e.kind is Kind.INTS else []
+            return f"{function}({', '.join([*into, array, *(self.value(a) for a in e.arguments)])})"
         read = {"ndim": "{}.ndim", "numel": "{}.numel", "dtype": "{}.dtype", "is_complex": "is_complex_code({}.dtype)",
                 "is_floating": "is_float_code({}.dtype)", "offset": "offset_of({})",
                 "is_contiguous": "({}.flags & 1 != 0)"}
@@ -290,6 +294,8 @@ class ExpressionWriter:
         parts = [self.value(o) for o in e.operands]
         if e.op == "neg":
             return f"(-({parts[0]}))"
+        if e.op == "length":
+            return f"{parts[0]}.n"
         if e.op == "not":
             return f"(not ({parts[0]}))"
         if e.op == "/":

@@ -235,6 +235,23 @@ cdef int node_type_constant(NodeType* t, const char* name, object value) except 
     return 0
 
 
+cdef int node_type_shape(NodeType* t, const char* name) except -1:
+    cls = <object>t.cls
+    attribute = "_saved_" + name.decode()
+
+    def sizes(node):
+        saved = getattr(node, attribute)
+        return None if saved is None else tuple(saved.shape)
+
+    def strides(node):
+        saved = getattr(node, attribute)
+        return None if saved is None else tuple(saved.stride())
+
+    setattr(cls, attribute + "_sym_sizes", property(sizes))
+    setattr(cls, attribute + "_sym_strides", property(strides))
+    return 0
+
+
 cdef Array** arrays_new(Py_ssize_t n) except NULL:
     cdef Array** arrays = <Array**>block_alloc((n + 1) * sizeof(Array*))
     if arrays == NULL:
