@@ -137,7 +137,8 @@ class BindingsEmitter:
             if o.variants != {"none"}:
                 groups.setdefault(o.signature.name, []).append(o)
         for name, operations in groups.items():
-            self.group(name, operations)
+            # as torch: a tensor is tried as a tensor before it is tried as a number
+            self.group(name, sorted(operations, key=lambda o: sum(a.kind is Kind.SCALAR for a in o.signature.arguments)))
         lines = [HEAD]
         for names in (self.cimports,):
             lines.append(f"from cygrad._core.generated.ops_{self.family} cimport (")

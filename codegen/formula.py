@@ -375,6 +375,8 @@ class Parser:
             then, otherwise = self.coerce(then, none, "one side of if"), self.coerce(otherwise, none, "one side of if")
             scalars = (Kind.SCALAR, Kind.SCALAR_OPT)
             return Conditional(Kind.SCALAR if then.kind in scalars and otherwise.kind in scalars else Kind.TENSOR, test, then, otherwise)
+        if {then.kind, otherwise.kind} == {Kind.INT, Kind.INT_OPT}:
+            return Conditional(Kind.INT, test, then, otherwise)  # the test tells that it is not None
         if then.kind.is_number and otherwise.kind.is_number:
             return Conditional(Kind.FLOAT if Kind.FLOAT in (then.kind, otherwise.kind) else then.kind, test, then, otherwise)
         if then.kind != otherwise.kind and {then.kind, otherwise.kind} != {Kind.INTS, Kind.INTS_OPT}:
