@@ -8,7 +8,7 @@ from cygrad._core.tensor import Tensor
 from cygrad._core import engine as _engine
 from cygrad._core.generated.functions import *  # noqa: F403
 from cygrad._core.generated import functions as _generated
-from cygrad._core import operators as _operators, convert as _convert, copying as _copying, interop as _interop
+from cygrad._core import operators as _operators, writes as _writes, indexing as _indexing, convert as _convert, copying as _copying, interop as _interop
 from cygrad._core.creation import (
     as_tensor, asarray, empty, empty_like, empty_strided, eye, from_numpy, frombuffer, full, full_like, ones, ones_like, scalar_tensor, tensor, zeros, zeros_like)
 from cygrad._core.device import device

@@ -29,3 +29,5 @@ cdef Array* expand(Array* a, const IntList* sizes) noexcept nogil            # -
 cdef int view_strides(Array* a, int ndim, const Py_ssize_t* shape, Py_ssize_t* strides) noexcept nogil
 cdef int infer_sizes(Array* a, const IntList* sizes, Py_ssize_t* shape) noexcept nogil     # replaces -1; -1: error recorded
 cdef void contiguous_strides(Py_ssize_t itemsize, int ndim, const Py_ssize_t* shape, Py_ssize_t* strides) noexcept nogil
+
+cdef Array* alias(Array* a) noexcept nogil                                   # the same geometry under a header of its own

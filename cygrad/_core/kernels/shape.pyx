@@ -560,3 +560,7 @@ cdef Array* expand(Array* a, const IntList* sizes) noexcept nogil:
     if not changed:
         return same(a)
     return array_view(a, a.dtype, a.data, sizes.n, shape, strides)
+
+
+cdef Array* alias(Array* a) noexcept nogil:
+    return array_alias(a)

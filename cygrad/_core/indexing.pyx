@@ -1,0 +1,281 @@
+# Reading and writing with index objects. Contract: indexing.pxd; how an index object is understood: index_parse.pyx.
+#
+# Why by hand: the number of saved indices varies, so the Node classes are made per number, all under the same name.
+
+from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
+from libc.stdlib cimport calloc
+from libc.string cimport memset
+from cygrad._core.array cimport Array, IntList, array_decref, array_incref, array_zeros, MAX_DIMS
+from cygrad._core.errors cimport raise_pending
+from cygrad._core.generated cimport ops_shape
+from cygrad._core.grad_mode cimport grad_enabled
+from cygrad._core.index_parse cimport IndexSteps, IndexStep, parse_index, index_arrays, index_view, STEP_SELECT, STEP_SLICE
+from cygrad._core.kernels cimport indexing as kernels
+from cygrad._core.node cimport (
+    Node, NodeState, NodeType, node_new, node_register, unpack_array, saved_check, val_set_int, val_set_ints)
+from cygrad._core.tensor cimport (
+    Tensor, tensor_wrap, tensor_number, as_operand, edge_set, save_input, history_set, needs_grad, unpack_tensor, view_set, inplace_check_recorded,
+    inplace_history, version_bump)
+from cygrad._core.tensor import _install_methods
+from cygrad._core.writes cimport copy_, fill_
+
+cdef enum:
+    ROOM = 64
+
+cdef NodeType* index_types[65]
+cdef NodeType* put_types[65]
+cdef const char* index_names[65]
+cdef const char* value_names[2]
+cdef char index_kinds[65]
+cdef int k_
+for k_ in range(65):
+    index_names[k_] = b"indices"
+    index_kinds[k_] = b"l"
+value_names[0] = b"self_sym_sizes"
+value_names[1] = b"accumulate"
+
+
+def saved_indices(Node node not None) -> tuple[Tensor | None, ...]:
+    """The index tensors, None for dimensions taken whole."""
+    return tuple([unpack_tensor(&node.s, k) for k in range(node.s.n_saved)])
+
+
+cdef NodeType* type_for(NodeType** types, int n, bint put) except NULL:
+    cdef NodeType* t = types[n]
+    if t == NULL:
+        t = <NodeType*>calloc(1, sizeof(NodeType))
+        if t == NULL:
+            raise MemoryError("cygrad: out of memory for a Node class")
+        t.name = b"IndexPutBackward0" if put else b"IndexBackward0"
+        t.apply = apply_put if put else apply_index
+        t.recorded = recorded_put if put else recorded_index
+        t.n_outputs = 1
+        t.n_saved = n
+        t.saved_names = index_names
+        t.saved_scalar = index_kinds
+        t.n_vals = 1
+        t.val_names = &value_names[1] if put else &value_names[0]
+        t.val_kinds = b"1" if put else b"3"
+        node_register(t)
+        (<object>t.cls)._saved_indices = property(saved_indices)
+        types[n] = t
+    return t
+
+
+cdef int saved_arrays(NodeState* s, Array** into) noexcept nogil:
+    cdef int k
+    for k in range(s.n_saved):
+        if saved_check(s, k) != 0:
+            return -1
+        into[k] = s.saved[k].array
+    return 0
+
+
+cdef int apply_index(NodeState* s, Array** gin, Array** gout, uint64_t need) noexcept nogil:
+    cdef Array* indices[64]
+    if gin[0] == NULL:
+        return 0
+    if saved_arrays(s, indices) != 0:
+        return -1
+    gout[0] = kernels.index_backward(gin[0], s.vals[0].list, indices, s.n_saved)
+    return 0 if gout[0] != NULL else -1
+
+
+cdef list recorded_index(NodeState* s, list grads, uint64_t need):
+    cdef Tensor grad = grads[0]
+    cdef list indices = [unpack_tensor(s, k) for k in range(s.n_saved)]
+    return [index_put(tensor_wrap(array_zeros(grad.a.dtype, s.vals[0].list.n, s.vals[0].list.v)), indices, grad, True)]
+
+
+cdef int apply_put(NodeState* s, Array** gin, Array** gout, uint64_t need) noexcept nogil:
+    cdef Array* indices[64]
+    if gin[0] == NULL:
+        return 0
+    if saved_arrays(s, indices) != 0:
+        return -1
+    if need & 1:
+        gout[0] = array_incref(gin[0]) if s.vals[0].i else kernels.index_put(gin[0], indices, s.n_saved, NULL, False)
+        if gout[0] == NULL:
+            return -1
+    if need & 2:
+        gout[1] = kernels.index(gin[0], indices, s.n_saved)
+        if gout[1] == NULL:
+            return -1
+    return 0
+
+
+cdef list recorded_put(NodeState* s, list grads, uint64_t need):
+    cdef Tensor grad = grads[0]
+    cdef list indices = [unpack_tensor(s, k) for k in range(s.n_saved)]
+    cdef list out = [None, None]
+    if need & 1:
+        out[0] = grad if s.vals[0].i else index_put(grad, indices, tensor_number(0), False)
+    if need & 2:
+        out[1] = index_tensors(grad, indices)
+    return out
+
+
+cdef int save_indices(Node n, list indices) except -1:
+    cdef int k
+    for k in range(len(indices)):
+        save_input(n, k, <Tensor>indices[k], -1)
+    return 0
+
+
+cdef Tensor index_tensors(Tensor self, list indices):
+    cdef Array* arrays[64]
+    cdef int count = index_arrays(indices, arrays)
+    cdef Array* out
+    cdef Tensor result
+    cdef Node n
+    with nogil:
+        out = kernels.index(self.a, arrays, count)
+    result = tensor_wrap(out)
+    if grad_enabled() and needs_grad(self):
+        n = node_new(type_for(index_types, count, False), 1)
+        edge_set(n, 0, self, NULL)
+        val_set_ints(&n.s, 0, self.a.shape, self.a.ndim)
+        save_indices(n, indices)
+        history_set(result, n, 0)
+    return result
+
+
+cdef Node put_node(Tensor self, list indices, Tensor values, bint accumulate, int count, Array* region):
+    cdef Node n = node_new(type_for(put_types, count, True), 2)
+    edge_set(n, 0, self, NULL)
+    edge_set(n, 1, values, region)
+    val_set_int(&n.s, 0, accumulate)
+    save_indices(n, indices)
+    return n
+
+
+cdef Tensor index_put(Tensor self, list indices, Tensor values, bint accumulate):
+    cdef Array* arrays[64]
+    cdef int count = index_arrays(indices, arrays)
+    cdef Array* out
+    cdef Array* region = NULL
+    cdef Tensor result
+    with nogil:
+        out = kernels.index_put(self.a, arrays, count, values.a, accumulate)
+    result = tensor_wrap(out)
+    if grad_enabled() and (needs_grad(self) or needs_grad(values)):
+        if needs_grad(values):
+            region = region_of(self, arrays, count)
+        try:
+            history_set(result, put_node(self, indices, values, accumulate, count, region), 0)
+        finally:
+            array_decref(region)
+    return result
+
+
+cdef Array* region_of(Tensor self, Array** arrays, int count) except NULL:
+    # What is written, for its shape: the gradient of values is summed from there.
+    cdef Array* region = kernels.index(self.a, arrays, count)
+    if region == NULL:
+        raise_pending()
+    return region
+
+
+cdef Tensor index_put_(Tensor self, list indices, Tensor values, bint accumulate):
+    cdef Array* arrays[64]
+    cdef int count = index_arrays(indices, arrays), status
+    cdef Array* region = NULL
+    cdef Node n = None
+    cdef bint recorded = grad_enabled() and (needs_grad(self) or needs_grad(values))
+    inplace_check_recorded(self, recorded, b"index_put_")
+    if recorded:
+        if needs_grad(values):
+            region = region_of(self, arrays, count)
+        try:
+            n = put_node(self, indices, values, accumulate, count, region)
+        finally:
+            array_decref(region)
+    with nogil:
+        status = kernels.index_put_(self.a, arrays, count, values.a, accumulate)
+    if status != 0:
+        raise_pending()
+    version_bump(self, b"index_put_")
+    if n is not None:
+        inplace_history(self, n)
+    return self
+
+
+# ---- x[...] -----------------------------------------------------------------------------------------------------------
+
+cdef Tensor take_steps(Tensor t, IndexSteps* steps):
+    # One recorded view a step; as one view where nothing is recorded.
+    cdef int k
+    cdef IndexStep* step
+    cdef Tensor view
+    if not (grad_enabled() and needs_grad(t)):
+        view = tensor_wrap(index_view(t.a, steps))
+        view_set(view, t)
+        return view
+    view = t
+    for k in range(steps.n):
+        step = &steps.v[k]
+        if step.kind == STEP_SELECT:
+            view = ops_shape.select(view, step.dim, step.start)
+        elif step.kind == STEP_SLICE:
+            view = ops_shape.slice_range(view, step.dim, step.start, step.stop, step.step)
+        else:
+            view = ops_shape.unsqueeze(view, step.dim)
+    if steps.n == 0:
+        view = ops_shape.alias(t)
+    return view
+
+
+cdef object get_item(object t, object index):
+    cdef IndexSteps steps
+    cdef object tensors = parse_index(t, index, &steps)
+    if tensors is None:
+        return take_steps(t, &steps)
+    if steps.n:
+        return index_tensors(take_steps(t, &steps), tensors)
+    return index_tensors(t, tensors)
+
+
+cdef int set_item(Tensor t, object index, object value) except -1:
+    cdef IndexSteps steps
+    cdef object tensors = parse_index(t, index, &steps)
+    cdef Tensor v = as_operand(value, b"__setitem__")
+    cdef Tensor target
+    # A value's leading dims of 1 are dropped, as in torch.
+    while v.a.ndim > 0 and v.a.ndim > t.a.ndim and v.a.shape[0] == 1:
+        v = ops_shape.squeeze_dim(v, 0)
+    if tensors is not None:
+        index_put_(take_steps(t, &steps) if steps.n else t, tensors, v, False)
+        return 0
+    target = take_steps(t, &steps) if steps.n else t
+    while v.a.ndim > target.a.ndim and v.a.shape[0] == 1:
+        v = ops_shape.squeeze_dim(v, 0)
+    if type(value) is not Tensor and v.a.ndim == 0 and not isinstance(value, Tensor):
+        fill_(target, v)
+    else:
+        copy_(target, v)
+    return 0
+
+
+# ---- functions and methods ----------------------------------------------------------------------------------------------
+
+cdef list index_list(object indices, const char* operation):
+    cdef list out = []
+    for i in indices:
+        if i is not None and not isinstance(i, Tensor):
+            raise TypeError(f"cygrad: {operation.decode()}(): indices must be Tensors or None, not {type(i).__name__}")
+        out.append(i)
+    return out
+
+
+def index_put_function(Tensor input not None, indices: tuple[Tensor | None, ...] | list[Tensor | None], Tensor values not None, accumulate: bool = False) -> Tensor:
+    """A copy of the tensor with ``values`` written (or added, with ``accumulate``) at ``indices``, one index tensor a dimension."""
+    return index_put(input, index_list(indices, b"index_put"), values, accumulate)
+
+
+def index_put_method(Tensor self not None, indices: tuple[Tensor | None, ...] | list[Tensor | None], Tensor values not None, accumulate: bool = False) -> Tensor:
+    """Write ``values`` (or add them, with ``accumulate``) at ``indices``, one index tensor a dimension."""
+    return index_put_(self, index_list(indices, b"index_put_"), values, accumulate)
+
+
+_install_methods({"index_put": index_put_function, "index_put_": index_put_method})

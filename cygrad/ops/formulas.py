@@ -1,0 +1,118 @@
+"""Formulas of the operation table that are too long for one expression: helpers marked ``python: true`` in codegen/derivatives/helpers.yaml.
+
+Each is the recorded form of a VJP (or, for matmul_batched, a composition): it works on tensors and is itself differentiable. The forms without the
+GIL are kernels of the same names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cygrad._core.generated import functions as ops
+from cygrad._core.creation import ones_like, zeros
+from cygrad._core.ranges import arange
+from cygrad._core.tensor import Tensor
+
+
+def as_strided_again(
+    grad: Tensor, input_sizes: Sequence[int], input_strides: Sequence[int], input_offset: int, size: Sequence[int], stride: Sequence[int], storage_offset: int
+) -> Tensor:
+    """The VJP of as_strided's own VJP: the gradient laid out as the input's memory was, seen through the view once more.
+
+    Places that the input shows several times shared the gradient evenly, so here their elements are averaged.
+    """
+    reach = 1 + sum((n - 1) * s for n, s in zip(input_sizes, input_strides, strict=True)) if 0 not in input_sizes else 0
+    end = 1 + storage_offset - input_offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
+    length = max(reach, end, 0)
+    places = arange(length).as_strided(input_sizes, input_strides).reshape(-1)
+    flat = zeros([length], dtype=grad.dtype).index_add(0, places, grad.reshape(-1))
+    shown = zeros([length], dtype=grad.dtype).index_add(0, places, ones_like(grad).reshape(-1))
+    return (flat / ops.where(shown == 0, 1, shown)).as_strided(size, stride, storage_offset - input_offset)
+
+
+def split_with_sizes_backward(grads: Sequence[Tensor | None], split_sizes: Sequence[int], dim: int, sizes: Sequence[int]) -> Tensor:
+    """The gradients of the parts, one after the other; parts without a gradient count as zeros."""
+    known = next(g for g in grads if g is not None)
+    d = dim + len(sizes) if dim < 0 else dim
+    parts = []
+    for grad, length in zip(grads, split_sizes, strict=True):
+        shape = list(sizes)
+        shape[d] = length
+        parts.append(zeros(shape, dtype=known.dtype) if grad is None else grad)
+    return ops.cat(parts, d)
+
+
+def split_backward(grads: Sequence[Tensor | None], split_size: int, dim: int, sizes: Sequence[int]) -> Tensor:
+    """As split_with_sizes_backward, for parts of one size (the last may be smaller)."""
+    total = sizes[dim]
+    lengths = [split_size] * len(grads)
+    lengths[-1] = total - split_size * (len(grads) - 1)
+    return split_with_sizes_backward(grads, lengths, dim, sizes)
+
+
+def unbind_backward(grads: Sequence[Tensor | None], dim: int, sizes: Sequence[int]) -> Tensor:
+    """The gradients of the places along a dim, stacked; places without a gradient count as zeros."""
+    known = next(g for g in grads if g is not None)
+    d = dim + len(sizes) if dim < 0 else dim
+    shape = [n for i, n in enumerate(sizes) if i != d]
+    return ops.stack([zeros(shape, dtype=known.dtype) if g is None else g for g in grads], d)
+
+
+def cat_backward(grad: Tensor, lengths: Sequence[int], dim: int) -> list[Tensor]:
+    """The parts of a gradient that belong to the tensors of cat; -1 marks one that cat left out."""
+    at = 0
+    parts = []
+    for length in lengths:
+        if length < 0:
+            parts.append(zeros([0], dtype=grad.dtype))
+        else:
+            parts.append(grad.narrow(dim, at, length))
+            at += length
+    return parts
+
+
+def matmul_batched(self: Tensor, other: Tensor) -> Tensor:
+    """torch.matmul where one side has more than two dims: one large product where the other has at most two, else a batch of products.
+
+    Raises:
+        RuntimeError: the inner sizes differ, or the leading dims do not broadcast.
+    """
+    if self.ndim == 0 or other.ndim == 0:
+        raise RuntimeError(f"cygrad: matmul: both arguments to matmul need to be at least 1D, but they are {self.ndim}D and {other.ndim}D")
+    if self.ndim >= 3 and other.ndim <= 2:
+        rows = self.shape[:-1]
+        flat = self.reshape(-1, self.shape[-1]) if self.numel() else self.reshape(_product(rows), self.shape[-1])
+        if other.ndim == 1:
+            return flat.mv(other).view(rows)
+        return flat.mm(other).view([*rows, other.shape[-1]])
+    if other.ndim >= 3 and self.ndim == 1:
+        return matmul_batched(self.unsqueeze(0), other).squeeze(-2)
+    if other.ndim >= 3 and self.ndim == 2:
+        # (n, m) @ (..., m, p): the transposed product is one large one
+        turned = matmul_batched(other.mT, self.t())
+        return turned.mT
+    batch = _broadcast(self.shape[:-2], other.shape[:-2])
+    count = _product(batch)
+    n, m = self.shape[-2:]
+    k, p = other.shape[-2:]
+    left = self.expand([*batch, n, m]).reshape(count, n, m)
+    right = other.expand([*batch, k, p]).reshape(count, k, p)
+    return left.bmm(right).view([*batch, n, p])
+
+
+def _product(sizes: Sequence[int]) -> int:
+    result = 1
+    for n in sizes:
+        result *= n
+    return result
+
+
+def _broadcast(a: Sequence[int], b: Sequence[int]) -> list[int]:
+    """The broadcast of two shapes."""
+    n = max(len(a), len(b))
+    out = []
+    for x, y in zip([1] * (n - len(a)) + list(a), [1] * (n - len(b)) + list(b), strict=True):
+        if x != y and 1 not in (x, y):
+            raise RuntimeError(f"cygrad: matmul: the batch dims {list(a)} and {list(b)} do not broadcast")
+        out.append(y if x == 1 else x)
+    return out
