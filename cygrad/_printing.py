@@ -6,7 +6,7 @@ the strings out.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, cast
@@ -111,7 +111,7 @@ def printoptions(
     linewidth: int | None = None,
     profile: Literal["default", "short", "full"] | None = None,
     sci_mode: bool | None = None,
-) -> Iterator[None]:
+) -> Generator[None]:
     """Sets options as `set_printoptions` does, and sets them back at the end of the block."""
     before = get_printoptions()
     set_printoptions(precision, threshold, edgeitems, linewidth, profile, sci_mode)
@@ -182,7 +182,7 @@ def _data_text(array: np.ndarray, indent: int) -> str:
         if not edge:
             return "[...]"
         cut_axes = [length > 2 * edge for length in array.shape]
-        shown = [
+        shown: list[np.ndarray] = [
             np.r_[:edge, length - edge : length] if cut else np.arange(length)
             for length, cut in zip(array.shape, cut_axes, strict=True)
         ]

@@ -13,7 +13,8 @@ from functools import wraps
 from types import coroutine
 from typing import ClassVar, ParamSpec, Self, TypeVar, cast, final, overload
 
-from cygrad._core.grad_mode import _set_grad_enabled, is_grad_enabled
+# Underscore and all, the name of the setter is the one that torch has for it.
+from cygrad._core.grad_mode import _set_grad_enabled, is_grad_enabled  # pyright: ignore[reportPrivateUsage]
 
 __all__ = ["enable_grad", "no_grad", "set_grad_enabled"]
 

@@ -140,8 +140,7 @@ class Optimizer(Generic[_GroupT_co, _StateT_co]):
         does, and then adds nothing.
         """
         who = type(self).__name__
-        if not isinstance(param_group, Mapping):
-            raise TypeError(f"{who}: param_group must be a dict, but got {type(param_group).__name__}")
+        _refuse_no_mapping(who, param_group)
         group: dict[str, object] = dict(param_group)
         tensors, names = _tensors_and_names(who, group["params"])
         group["params"] = tensors
@@ -315,11 +314,18 @@ class GradientOptimizer(Optimizer[_GroupT, _StateT], Generic[_GroupT, _StateT]):
                 group.setdefault(name, value)
 
 
+def _refuse_no_mapping(who: str, group: object) -> None:
+    kind = type(group).__name__
+    if not isinstance(group, Mapping):
+        raise TypeError(f"{who}: param_group must be a dict, but got {kind}")
+
+
 def _refuse_set(who: str, params: object) -> None:
+    kind = type(params).__name__
     if isinstance(params, set | frozenset):
         raise TypeError(
             f"{who}: optimizer parameters need to be organized in ordered collections, but the order of a "
-            f"{type(params).__name__} changes between runs; use a list"
+            f"{kind} changes between runs; use a list"
         )
 
 
@@ -330,13 +336,12 @@ def _tensors_and_names(who: str, params: object) -> tuple[list[Tensor], list[str
     names: list[str] = []
     for item in [params] if isinstance(params, Tensor) else cast("Iterable[object]", params):
         tensor = item
-        if isinstance(item, tuple) and len(item) == 2:
-            name, tensor = item
-            names.append(name)
+        if isinstance(item, tuple) and len(named := cast("tuple[object, ...]", item)) == 2:
+            names.append(str(named[0]))
+            tensor = named[1]
+        kind = type(tensor).__name__
         if not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"{who}: optimizer can only optimize Tensors, but one of the params is a {type(tensor).__name__}"
-            )
+            raise TypeError(f"{who}: optimizer can only optimize Tensors, but one of the params is a {kind}")
         tensors.append(tensor)
     if names and len(names) != len(tensors):
         raise ValueError(f"{who}: all optimizer params should be with/without names. Some param names are missing")
@@ -346,7 +351,8 @@ def _tensors_and_names(who: str, params: object) -> tuple[list[Tensor], list[str
 def _loaded(value: object, param: Tensor, key: str) -> object:
     """Copies a saved value of any nesting; tensors, also those of other libraries, are cast to fit `param`."""
     if isinstance(value, Mapping):
-        return {name: _loaded(entry, param, name) for name, entry in value.items()}
+        entries = cast("Mapping[str, object]", value)
+        return {name: _loaded(entry, param, name) for name, entry in entries.items()}
     if not isinstance(value, Tensor):
         if not hasattr(value, "__array__"):
             return deepcopy(value)

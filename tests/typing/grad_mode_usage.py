@@ -105,10 +105,10 @@ async def awaits() -> None:
 
 
 def mistakes(x: Tensor) -> None:
-    bare("x")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    called(x, 1.0, "name")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    recorded()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    flagged(x, 2)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    set_grad_enabled("yes")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    no_grad(3)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
-    Model().predict()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    bare("x")  # type: ignore[arg-type]
+    called(x, 1.0, "name")  # type: ignore[call-arg]
+    recorded()  # type: ignore[call-arg]
+    flagged(x, 2)  # type: ignore[call-arg]
+    set_grad_enabled("yes")  # type: ignore[arg-type]
+    no_grad(3)  # type: ignore[call-overload]
+    Model().predict()  # type: ignore[call-arg]

@@ -62,9 +62,9 @@ class Scaling(optim.Optimizer[Scaled, dict[str, Tensor]]):
 
 
 def mistakes(sgd: optim.SGD, weights: list[Tensor]) -> None:
-    optim.SGD([1.0, 2.0])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
-    optim.SGD(weights, momentun=0.9)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    optim.Adam(weights, betas=0.9)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    sgd.param_groups[0]["betas"]  # type: ignore[typeddict-item]  # pyright: ignore[reportGeneralTypeIssues]
-    sgd.param_groups[0]["lr"] = "fast"  # type: ignore[typeddict-item]  # pyright: ignore[reportGeneralTypeIssues]
-    sgd.step(3)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
+    optim.SGD([1.0, 2.0])  # type: ignore[list-item]
+    optim.SGD(weights, momentun=0.9)  # type: ignore[call-arg]
+    optim.Adam(weights, betas=0.9)  # type: ignore[arg-type]
+    sgd.param_groups[0]["betas"]  # type: ignore[typeddict-item]
+    sgd.param_groups[0]["lr"] = "fast"  # type: ignore[typeddict-item]
+    sgd.step(3)  # type: ignore[call-overload]
