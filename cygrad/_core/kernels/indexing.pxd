@@ -1,4 +1,4 @@
-# Indexing with tensors (x[i, :, j], x[mask]), its in-place form and backward; masks; nonzero.
+# Indexing with tensors (x[i, :, j], x[mask]), its in-place form and backward.
 #
 # Indices come as `Array** indices, int n`: one entry a dimension of the indexed Array from the first on, NULL for a dimension taken whole; bool (and uint8)
 # entries are masks, which stand for as many dimensions as they have; int64 and int32 entries are positions, negative ones count from the end.
@@ -13,14 +13,6 @@ cdef Array* index(Array* a, Array** indices, int n) noexcept nogil
 cdef Array* index_backward(Array* grad, const IntList* sizes, Array** indices, int n) noexcept nogil       # zeros(sizes) with grad added at the places read
 cdef Array* index_put(Array* a, Array** indices, int n, Array* values, bint accumulate) noexcept nogil      # values NULL: 0; a wrapped number is cast, other dtypes must match
 cdef int index_put_(Array* target, Array** indices, int n, Array* values, bint accumulate) noexcept nogil
-
-cdef Array* nonzero(Array* a) noexcept nogil                                                     # int64, [n, ndim]
-
-cdef Array* masked_select(Array* a, Array* mask) noexcept nogil                                  # both broadcast; row-major order
-cdef Array* masked_select_backward(Array* grad, const IntList* sizes, Array* mask) noexcept nogil
-cdef Array* masked_scatter(Array* a, Array* mask, Array* source) noexcept nogil                  # source's elements in order where mask is True
-cdef int masked_scatter_(Array* target, Array* mask, Array* source) noexcept nogil
-cdef Array* masked_scatter_backward(Array* grad, Array* mask, const IntList* sizes) noexcept nogil         # for source, of `sizes`: grad where it was put, zeros for what was left over
 
 # Plan: where the elements lie. Result dims are `pre`, then the positions' dims, then `post`; offsets has one byte offset for every position.
 cdef struct Plan:
