@@ -22,7 +22,7 @@ from cygrad._core.workers import get_num_threads, set_num_threads
 from cygrad._printing import set_printoptions
 from cygrad._version import __version__
 from cygrad.ops.contractions import einsum, tensordot
-from cygrad import autograd, nn
+from cygrad import autograd, nn, optim
 from cygrad.autograd.grad_mode import enable_grad, no_grad, set_grad_enabled
 from cygrad._core.grad_mode import is_grad_enabled
 
