@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import cygrad
+from cygrad._printing import get_printoptions, printoptions
 
 DTYPES = [np.dtype(code) for code in ("?", "u1", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "c8", "c16")]
 
@@ -186,7 +187,7 @@ def test_options(options: dict[str, object]) -> None:
     setters: list[Callable[..., None]] = [cygrad.set_printoptions, torch.set_printoptions]
     for set_options in setters:
         set_options(**options)
-    assert cygrad.get_printoptions() == torch._tensor_str.get_printoptions()
+    assert get_printoptions() == torch._tensor_str.get_printoptions()
     rng = np.random.default_rng(0)
     for array in (
         np.array(0.1),
@@ -205,7 +206,7 @@ def test_options_stay_until_they_are_set_again_except_sci_mode() -> None:
     cygrad.set_printoptions(precision=2, sci_mode=True)
     assert repr(cygrad.tensor([0.125])) == "tensor([1.25e-01])"
     cygrad.set_printoptions(linewidth=100)
-    assert cygrad.get_printoptions() == {
+    assert get_printoptions() == {
         "precision": 2,
         "threshold": 1000,
         "edgeitems": 3,
@@ -216,18 +217,18 @@ def test_options_stay_until_they_are_set_again_except_sci_mode() -> None:
 
 
 def test_options_of_a_block() -> None:
-    before = cygrad.get_printoptions()
-    with pytest.raises(KeyError), cygrad.printoptions(precision=1, profile="short"):
+    before = get_printoptions()
+    with pytest.raises(KeyError), printoptions(precision=1, profile="short"):
         assert repr(cygrad.tensor([0.25])) == "tensor([0.2])"
         raise KeyError
-    assert cygrad.get_printoptions() == before
+    assert get_printoptions() == before
 
 
 def test_unknown_profile_is_refused() -> None:
-    before = cygrad.get_printoptions()
+    before = get_printoptions()
     with pytest.raises(ValueError, match="unknown profile 'long'"):
         cygrad.set_printoptions(precision=9, profile="long")  # type: ignore[arg-type]  # the mistake under test
-    assert cygrad.get_printoptions() == before
+    assert get_printoptions() == before
 
 
 @pytest.mark.parametrize("spec", ["", ".3f", "10.2e", "+.1f", "g", "<12.4f", "%"])
