@@ -217,7 +217,7 @@ cdef bint match_one(Call* c, Overload* o, PyObject* self, PyObject** args, Py_ss
     cdef Py_ssize_t total = nargs + first, n_keywords
     cdef ArgumentSpec* a
     cdef PyObject* value
-    if o.form and o.form != (b"m" if first else b"f"):
+    if (first and o.form == b"f") or (not first and o.form == b"m"):
         return False
     c.n_var = -1
     if first:
