@@ -242,10 +242,10 @@ class OpsEmitter:
         return any(isinstance(e, Constant) and e.value is None and e.kind.is_array for e in walk(expression))
 
     def reuses_grad(self, o: Operation) -> bool:
-        """Some `..._backward` kernel is called, and the gradient is read more than once."""
+        """Some `..._backward...` kernel is called, and the gradient is read more than once."""
         reads = sum(uses(e, "grad") for e in o.gradients.values())
         kernels = any(
-            isinstance(part, Call) and part.function.name.endswith("_backward") for e in o.gradients.values() for part in walk(e))
+            isinstance(part, Call) and "_backward" in part.function.name for e in o.gradients.values() for part in walk(e))
         return reads > 1 and kernels
 
     # ---- the function on Tensors
