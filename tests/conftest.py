@@ -37,7 +37,8 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default")
 FAILED = pytest.StashKey[bool]()
 
 
-def pytest_collection_finish() -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
     """What the imports made lives as long as the process; collections that ask for leaks need not walk it each time."""
     gc.collect()
     gc.freeze()

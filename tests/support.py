@@ -5,6 +5,9 @@ Why it exists: `cygrad` and `torch` must be told apart nowhere but here.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
@@ -163,3 +166,13 @@ def assert_same_refusal(call: Callable[[ModuleType], object]) -> None:
 def assert_agrees(call: Callable[[ModuleType], object]) -> None:
     """Both libraries must give the same result of `call(module)`."""
     assert_same(call(cygrad), call(torch))
+
+
+def run_python(program: str, timeout: float = 120.0) -> str:
+    """Runs a program in a fresh interpreter with this one's search path; its output. A crash or a hang fails the test."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=timeout, check=False, env=environment
+    )
+    assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout

@@ -36,7 +36,7 @@ def equation(text: str, *shapes: tuple[int, ...]) -> Sample:
 
 
 ENTRIES: tuple[Entry, ...] = (
-    both("matmul", *PAIRS, named=False, bad=BAD),
+    both("matmul", *PAIRS, named=False, bad=BAD, covers=("unsafe_view",)),
     written("operator @", operator.matmul, *PAIRS[:5]),
     both(
         "mm",

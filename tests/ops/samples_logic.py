@@ -6,7 +6,7 @@ import operator
 from types import ModuleType
 
 from ops.samples_arithmetic import BAD_PAIRS, ODD_NUMBERS, ODD_PAIRS, broadcasting, elementwise, written
-from ops.spec import Entry, Operand, S, Sample, both, function, lit, mask, special, syntax, t
+from ops.spec import Entry, Operand, S, Sample, both, function, lit, mask, pos, special, syntax, t
 
 WITH_TIES = lit([1.0, 2.0, -1.0, 0.0])
 COMPARED: tuple[Sample, ...] = (
@@ -92,7 +92,7 @@ ENTRIES: tuple[Entry, ...] = (
         S(t(2, 3), COND, 1.0),
         covers=("where",),
     ),
-    syntax("where with NaN", where_nan, S(lit([-1.0, 2.0, 3.0])).unchecked(), covers=("where",)),
+    syntax("where with NaN", where_nan, S(pos(3)), S(lit([-1.0, 2.0, 3.0])).floating().unchecked(), covers=("where",)),
     both(
         "masked_fill",
         S(t(2, 3), COND, 1.5),

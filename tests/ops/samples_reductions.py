@@ -148,6 +148,7 @@ ENTRIES: tuple[Entry, ...] = (
         S(t(2, 3, grad=False), dtype=Dtype("int64")).unchecked(),
         special(ODD_NUMBERS),
         bad=(*BAD_DIM, S(t(2, 3), (0, 0))),
+        covers=("sum_to", "unsqueeze_dims"),
     ),
     both(
         "mean",
@@ -247,7 +248,7 @@ ENTRIES: tuple[Entry, ...] = (
         S(lit([2.0, 0.0, 3.0]), 0),
         S(lit([0.0, 0.0, 3.0]), 0),
         S(lit([[0.0, 2.0], [3.0, 0.0]]), 1),
-        S(t(2, 3), 0, dtype=Dtype("float64")),
+        S(t(2, 3), 0, dtype=Dtype("float64")).floating(),
         special(ODD_NUMBERS, 0),
         bad=(*BAD_DIM, S(t(2))),
     ),

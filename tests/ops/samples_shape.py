@@ -356,7 +356,7 @@ ENTRIES: tuple[Entry, ...] = (
         covers=("constant_pad_nd",),
         bad=(S(t(3), (1, 1, 1, 1)), S(t(2, 3), (1,)), S(t(2, 3), (-2, -2))),
     ),
-    method("contiguous", *WHOLE, S(t()), named=False),
+    method("contiguous", *WHOLE, S(t()), named=False, covers=("contiguous_copy",)),
     both("clone", *WHOLE, S(t()), S(t(0))),
     both("detach", *WHOLE, grad=False, view=True),
 )

@@ -149,6 +149,10 @@ class Sample:
         """The same sample, compared with the oracle alone."""
         return replace(self, check=False)
 
+    def floating(self) -> Sample:
+        """The same sample, for floating dtypes alone."""
+        return replace(self, only_floating=True)
+
     def first_order(self) -> Sample:
         """The same sample, without a check of second derivatives."""
         return replace(self, second=False)

@@ -1,0 +1,162 @@
+"""`gradcheck` and `gradgradcheck` themselves: what they accept, what they notice, and every option.
+
+Why it exists: all formulas of the library are believed on the word of these two; a check that passes everything would be
+worse than none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import cygrad
+from cygrad import Tensor
+from cygrad.autograd import gradcheck, gradgradcheck
+from cygrad.autograd.gradcheck import GradcheckError
+
+
+def leaf(*values: float | complex, dtype: cygrad.dtype | None = None) -> Tensor:
+    """A leaf in double precision, or the dtype given."""
+    usual = cygrad.complex128 if any(isinstance(value, complex) for value in values) else cygrad.float64
+    return cygrad.tensor(list(values), dtype=dtype or usual, requires_grad=True)
+
+
+def half_seen(x: Tensor) -> Tensor:
+    """x * x of which the graph sees one factor."""
+    return x * x.detach()
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_right_gradients_pass(fast_mode: bool) -> None:
+    x, y = leaf(0.5, -1.5), leaf(2.0)
+    assert gradcheck(lambda x, y: (x.sin() * y, (x * y).sum()), (x, y), fast_mode=fast_mode)
+    assert gradgradcheck(lambda x, y: (x.sin() * y, (x * y).sum()), (x, y), fast_mode=fast_mode)
+    assert x.grad is None and x.tolist() == [0.5, -1.5]
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_wrong_gradients_are_noticed(fast_mode: bool) -> None:
+    x = leaf(0.5, -1.5)
+    with pytest.raises(GradcheckError, match="Jacobian mismatch for output 0 with respect to input 0"):
+        gradcheck(half_seen, x, fast_mode=fast_mode)
+    assert gradcheck(half_seen, x, fast_mode=fast_mode, raise_exception=False) is False
+    assert x.tolist() == [0.5, -1.5]
+
+
+def test_wrong_second_derivatives_are_noticed() -> None:
+    def right_once(x: Tensor) -> Tensor:
+        """x^2 + constant: first derivative 2x, which the graph sees as if x were fixed."""
+        return 2 * x * x.detach() + (x.detach() * x.detach() - 2 * x.detach() * x.detach())
+
+    x = leaf(0.5, -1.5)
+    (slope,) = cygrad.autograd.grad(right_once(x).sum(), x)
+    assert slope.tolist() == [1.0, -3.0]
+    assert gradgradcheck(right_once, x, raise_exception=False) is False
+
+
+def test_the_wrong_input_and_output_are_named() -> None:
+    with pytest.raises(GradcheckError, match="output 1 with respect to input 2"):
+        gradcheck(lambda a, b, c: (a * b, a * half_seen(c)), (leaf(1.0), leaf(2.0), leaf(3.0)))
+
+
+def test_complex_functions() -> None:
+    z = leaf(1 + 2j, -0.5 + 0.25j)
+    assert gradcheck(lambda z: z * z.conj() * z.exp(), z)
+    assert gradgradcheck(lambda z: z * z.conj() * z.exp(), z)
+    assert gradcheck(lambda z: z.abs(), z)
+    assert gradcheck(lambda x: x * (1 + 2j), leaf(1.0, 2.0))
+    with pytest.raises(GradcheckError, match="imaginary part"):
+        gradcheck(lambda z: cygrad.complex(z.real * 1, z.imag * z.imag.detach()), z)
+
+
+def test_tolerances_and_step_are_used() -> None:
+    x = leaf(1.0)
+    assert gradcheck(half_seen, x, atol=2.0)
+    assert gradcheck(half_seen, x, rtol=2.0)
+    assert not gradcheck(lambda x: x * x * x, x, eps=0.5, raise_exception=False)
+    assert gradcheck(lambda x: x * x * x, x, eps=1e-4)
+
+
+def test_check_grad_dtypes() -> None:
+    assert gradcheck(lambda x: x * 2, leaf(1.0, 2.0), check_grad_dtypes=True)
+
+
+@pytest.mark.parametrize("check", [gradcheck, gradgradcheck])
+def test_no_input_that_requires_grad_is_refused(check: Callable[..., bool]) -> None:
+    with pytest.raises(ValueError, match="at least one input"):
+        check(lambda x: x * 2, (cygrad.ones(2, dtype=cygrad.float64),))
+
+
+def test_overlapping_input_is_refused() -> None:
+    x = leaf(1.0).expand(3)
+    with pytest.raises(RuntimeError, match="stride 0"):
+        gradcheck(lambda x: x * 2, x)
+
+
+def test_output_that_is_no_tensor_is_refused() -> None:
+    with pytest.raises(ValueError, match="float"):
+        gradcheck(lambda x: (x, 1.0), leaf(1.0))
+
+
+def test_single_precision_is_warned_of() -> None:
+    x = cygrad.tensor([1.0], requires_grad=True)
+    with pytest.warns(UserWarning, match="double precision"):
+        gradcheck(lambda x: x * 2, x, eps=1e-2)
+
+
+def test_contradicting_switches_are_refused() -> None:
+    with pytest.raises(AssertionError, match="at least one"):
+        gradcheck(lambda x: x, leaf(1.0), check_backward_ad=False)
+    with pytest.raises(AssertionError, match="check_batched_grad"):
+        gradcheck(lambda x: x, leaf(1.0), check_backward_ad=False, check_forward_ad=True, check_batched_grad=True)
+    with pytest.raises(AssertionError, match="at least one"):
+        gradgradcheck(lambda x: x, leaf(1.0), check_rev_over_rev=False)
+
+
+def test_a_function_that_drops_its_graph_is_noticed() -> None:
+    assert gradcheck(lambda x: x.detach().sign(), leaf(1.0, -2.0))
+    with pytest.raises(GradcheckError, match="expected to be zero"):
+        gradcheck(lambda x: x.detach() * 2, leaf(1.0, -2.0))
+
+
+def test_empty_0d_and_non_contiguous_inputs() -> None:
+    assert gradcheck(lambda x: x * x, cygrad.zeros(0, dtype=cygrad.float64, requires_grad=True))
+    assert gradcheck(lambda x: x * x, cygrad.tensor(2.0, dtype=cygrad.float64, requires_grad=True))
+    x = cygrad.arange(6, dtype=cygrad.float64).reshape(2, 3).t().detach().requires_grad_()
+    assert not x.is_contiguous()
+    assert gradcheck(lambda x: x * x, x)
+    assert gradgradcheck(lambda x: x * x, x, gen_non_contig_grad_outputs=True)
+
+
+def test_inputs_that_do_not_require_grad_are_left_alone() -> None:
+    x, fixed, count = leaf(1.0, 2.0), cygrad.tensor([3.0, 4.0], dtype=cygrad.float64), cygrad.tensor([1, 2])
+    assert gradcheck(lambda x, y, n: x * y * n, (x, fixed, count))
+    assert fixed.tolist() == [3.0, 4.0] and count.tolist() == [1, 2]
+
+
+def test_given_grad_outputs() -> None:
+    x = leaf(0.5, 1.5)
+    cotangent = leaf(1.0, -2.0)
+    assert gradgradcheck(lambda x: x**3, x, cotangent)
+    assert gradgradcheck(lambda x: x**3, (x,), (cotangent,))
+
+
+def test_an_unused_input_has_a_zero_jacobian() -> None:
+    assert gradcheck(lambda x, y: x * 2, (leaf(1.0), leaf(2.0)))
+
+
+def test_values_are_put_back_when_the_function_raises() -> None:
+    calls = 0
+
+    def fails(x: Tensor) -> Tensor:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise KeyError("now")
+        return x * 2
+
+    x = leaf(1.0, 2.0)
+    with pytest.raises(KeyError):
+        gradcheck(fails, x)
+    assert x.tolist() == [1.0, 2.0]

@@ -1,0 +1,259 @@
+"""The recorded graph: leaves, nodes, edges, names, saved tensors, and when their memory goes.
+
+Why it exists: libraries walk `grad_fn.next_functions` and read `_saved_*`; what they find must be what torch shows.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from types import ModuleType
+
+import pytest
+import torch
+from support import assert_agrees, assert_same_refusal, node_name
+
+import cygrad
+from cygrad._core.memory import live_objects
+
+Call = Callable[[ModuleType], object]
+
+
+def leaf(m: ModuleType, *values: float) -> cygrad.Tensor:
+    """A float64 leaf that requires grad."""
+    made: cygrad.Tensor = m.tensor(list(values) or [1.0, 2.0], dtype=m.float64, requires_grad=True)
+    return made
+
+
+def chain_names(tensor: cygrad.Tensor) -> list[object]:
+    """The graph as nested lists: name, output number, and the same for what comes next."""
+
+    def walk(node: object, number: int) -> object:
+        if node is None:
+            return None
+        assert isinstance(node, cygrad.autograd.graph.Node | torch.autograd.graph.Node)
+        return [node.name(), number, [walk(following, at) for following, at in node.next_functions]]
+
+    return [walk(tensor.grad_fn, tensor.output_nr)]
+
+
+FACTS: dict[str, Call] = {
+    "a leaf": lambda m: (lambda x: [x.is_leaf, x.requires_grad, x.grad_fn, x.grad, x.output_nr, x.retains_grad])(
+        leaf(m)
+    ),
+    "no grad leaf": lambda m: (lambda x: [x.is_leaf, x.requires_grad, x.grad_fn])(m.ones(2)),
+    "a result": lambda m: (lambda y: [y.is_leaf, y.requires_grad, node_name(y), y.retains_grad])(leaf(m) * 2),
+    "result of no-grad inputs": lambda m: (lambda y: [y.is_leaf, y.requires_grad, y.grad_fn])(m.ones(2) * 2),
+    "comparison has no graph": lambda m: (lambda y: [y.is_leaf, y.requires_grad, y.grad_fn])(leaf(m) > 0),
+    "detached": lambda m: (lambda y: [y.is_leaf, y.requires_grad, y.grad_fn])((leaf(m) * 2).detach()),
+    "edges of a product": lambda m: (lambda x: chain_names(x * x))(leaf(m)),
+    "edges with a constant": lambda m: chain_names(leaf(m) * 2 + 1),
+    "edges with a tensor without grad": lambda m: chain_names(leaf(m) * m.ones(2, dtype=m.float64)),
+    "edges of a deeper graph": lambda m: (lambda x: chain_names((x.exp() * x).sum().tanh()))(leaf(m)),
+    "edges of outputs": lambda m: chain_names(leaf(m, 1.0, 2.0, 3.0).unbind()[2] * 2),
+    "edges of max": lambda m: chain_names(leaf(m).max(0).values),
+    "edges of a broadcast": lambda m: chain_names(leaf(m) + leaf(m, 1.0)),
+    "edges of mean": lambda m: chain_names(leaf(m).mean()),
+    "edges of matmul": lambda m: chain_names(leaf(m).reshape(1, 2) @ leaf(m).reshape(2, 1)),
+    "edges of indexing": lambda m: chain_names(leaf(m)[0]),
+    "edges of linear": lambda m: chain_names(
+        m.nn.functional.linear(m.ones(3, 2, dtype=m.float64), leaf(m).reshape(1, 2), leaf(m, 1.0))
+    ),
+    "edges of a division": lambda m: chain_names(1 / leaf(m)),
+    "edges of a power": lambda m: chain_names(leaf(m) ** 2),
+    "edges of a scalar's power": lambda m: chain_names(2 ** leaf(m)),
+    "edges of subtraction from a scalar": lambda m: chain_names(1 - leaf(m)),
+    "edges of negation": lambda m: chain_names(-leaf(m)),
+    "edges of cat": lambda m: chain_names(m.cat([leaf(m), m.ones(2, dtype=m.float64), leaf(m)])),
+    "edges of where": lambda m: chain_names(m.where(m.tensor([True, False]), leaf(m), 0.0)),
+    "edges of cross_entropy": lambda m: chain_names(
+        m.nn.functional.cross_entropy(leaf(m).reshape(1, 2), m.tensor([1]))
+    ),
+    "accumulator of a leaf": lambda m: (lambda x: [(x * 1).grad_fn.next_functions[0][0].variable is x])(leaf(m)),
+    "one accumulator a leaf": lambda m: (
+        lambda x, y, z: y.grad_fn.next_functions[0][0] is z.grad_fn.next_functions[0][0]
+    )(*(lambda x: (x, x * 1, x + 1))(leaf(m))),
+    "grad_fn is one object": lambda m: (lambda y: y.grad_fn is y.grad_fn)(leaf(m) * 2),
+    "metadata is a dict": lambda m: (
+        (lambda y: [y.grad_fn.metadata.setdefault("a", 1), y.grad_fn.metadata])(leaf(m) * 2) and 1
+    ),
+    "sequence numbers grow": lambda m: (
+        lambda x: (lambda y, z: z.grad_fn._sequence_nr() > y.grad_fn._sequence_nr())(x * 2, x * 2)
+    )(leaf(m)),
+    "saved of mul": lambda m: (lambda x: [(x * x).grad_fn._saved_self, (x * x).grad_fn._saved_other])(leaf(m)),
+    "saved of a constant": lambda m: (lambda x: [(x * 2).grad_fn._saved_self is None])(leaf(m)),
+    "saved leaf is the leaf": lambda m: (lambda x: (x * x).grad_fn._saved_self is x)(leaf(m)),
+    "saved result": lambda m: (lambda y: [y.grad_fn._saved_result, y.grad_fn._saved_result.requires_grad])(
+        leaf(m).exp()
+    ),
+    "saved pow exponent": lambda m: (leaf(m) ** 3).grad_fn._saved_exponent,
+    "saved of sum": lambda m: list(leaf(m).sum().grad_fn._saved_self_sym_sizes),
+    "requires_grad_ returns self": lambda m: (lambda x: x.requires_grad_() is x)(m.ones(2)),
+    "requires_grad set": lambda m: (lambda x: [setattr(x, "requires_grad", True), x.requires_grad][1])(m.ones(2)),
+    "retain_grad twice": lambda m: (lambda y: [y.retain_grad(), y.retain_grad(), y.retains_grad])(leaf(m) * 2),
+    "retain_grad on a leaf": lambda m: (lambda x: [x.retain_grad(), x.retains_grad])(leaf(m)),
+    "no_grad result": lambda m: (lambda y: [y.requires_grad, y.is_leaf])(m.no_grad()(lambda x: x * 2)(leaf(m))),
+    "detach_ of a result": lambda m: (lambda y: [y.detach_() is y, y.requires_grad, y.is_leaf])(leaf(m) * 2),
+}
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_agrees(name: str) -> None:
+    assert_agrees(FACTS[name])
+
+
+REFUSED: dict[str, Call] = {
+    "integers that require grad": lambda m: m.arange(3).requires_grad_(),
+    "booleans that require grad": lambda m: setattr(m.zeros(2, dtype=m.bool), "requires_grad", True),
+    "requires_grad off on a result": lambda m: (leaf(m) * 2).requires_grad_(False),
+    "requires_grad off on a result by assignment": lambda m: setattr(leaf(m) * 2, "requires_grad", False),
+    "retain_grad without a graph": lambda m: m.ones(2).retain_grad(),
+    "is_leaf cannot be set": lambda m: setattr(leaf(m), "is_leaf", False),
+    "saved tensors after backward": lambda m: (lambda y: [y.sum().backward(), y.grad_fn._saved_self])(
+        leaf(m) * leaf(m)
+    ),
+    "saved result after backward": lambda m: (lambda y: [y.sum().backward(), y.grad_fn._saved_result])(leaf(m).exp()),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals(name: str) -> None:
+    assert_same_refusal(REFUSED[name])
+
+
+def test_raw_saved_tensors_are_not_unpacked() -> None:
+    x = leaf(cygrad)
+    node = (x * x).grad_fn
+    assert node is not None
+    raw = node._raw_saved_self
+    assert type(raw).__name__ == "SavedTensor"
+
+
+def test_a_graph_keeps_its_leaf_and_the_leaf_keeps_no_graph() -> None:
+    x = leaf(cygrad)
+    before = live_objects()
+    y = (x * x).exp()
+    assert live_objects() != before
+    del y
+    gc.collect()
+    assert live_objects()["arrays"] == before["arrays"]
+
+
+def test_accumulator_goes_when_no_graph_needs_it() -> None:
+    x = leaf(cygrad)
+    before = live_objects()["nodes"]
+    y = x * 2
+    assert live_objects()["nodes"] == before + 2  # MulBackward0 and AccumulateGrad
+    del y
+    gc.collect()
+    assert live_objects()["nodes"] == before
+    (x * 3).sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [3.0, 3.0]
+
+
+def test_backward_frees_what_was_saved() -> None:
+    x = cygrad.ones(1000, dtype=cygrad.float64, requires_grad=True)
+    y = x.exp()
+    z = y.sin()
+    saved = live_objects()["arrays"]
+    root = z.sum()
+    del z, y
+    root.backward()
+    gc.collect()
+    assert live_objects()["arrays"] < saved + 2
+    with pytest.raises(RuntimeError, match="retain_graph"):
+        root.backward()
+
+
+def test_retain_graph_keeps_it() -> None:
+    x = leaf(cygrad)
+    root = (x * x).sum()
+    root.backward(retain_graph=True)
+    root.backward()
+    assert x.grad is not None and x.grad.tolist() == [4.0, 8.0]
+
+
+@pytest.mark.parametrize("name", ["neg", "add", "sum", "clone", "sub", "reshape"])
+def test_second_backward_over_nodes_that_save_nothing_adds_up(name: str) -> None:
+    def gradient(m: ModuleType) -> object:
+        x = leaf(m)
+        y = {
+            "neg": lambda: -x,
+            "add": lambda: x + x,
+            "sum": lambda: x.sum(),
+            "clone": lambda: x.clone(),
+            "sub": lambda: x - 1,
+            "reshape": lambda: x.reshape(2, 1),
+        }[name]()
+        ones = m.ones_like(y)
+        y.backward(ones)
+        y.backward(ones)
+        return x.grad
+
+    assert_agrees(gradient)
+
+
+@pytest.mark.parametrize("name", ["log", "exp", "mul", "pow", "tanh", "max"])
+def test_second_backward_over_freed_memory_is_refused(name: str) -> None:
+    def twice(m: ModuleType) -> object:
+        x = leaf(m)
+        y = {
+            "log": lambda: x.log(),
+            "exp": lambda: x.exp(),
+            "mul": lambda: x * x,
+            "pow": lambda: x**3,
+            "tanh": lambda: x.tanh(),
+            "max": lambda: x.max(0).values,
+        }[name]()
+        ones = m.ones_like(y)
+        y.backward(ones)
+        y.backward(ones)
+        return x.grad
+
+    assert_same_refusal(twice)
+    with pytest.raises(RuntimeError, match="retain_graph=True"):
+        twice(cygrad)
+
+
+def test_version_of_a_saved_tensor_is_checked() -> None:
+    x = leaf(cygrad)
+    y = x * 2
+    z = y * y
+    with cygrad.no_grad():
+        y.mul_(2)
+    assert y._version == 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.sum().backward()
+    assert x.grad is None
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+def test_higher_derivatives(order: int) -> None:
+    def derivative(m: ModuleType) -> object:
+        x = leaf(m, 0.5, 1.5)
+        y = (x.sin() * x.exp() / (x * x + 1)).sum()
+        for _ in range(order):
+            (slope,) = m.autograd.grad(y, x, create_graph=True)
+            y = slope.sum()
+        return [slope, slope.requires_grad]
+
+    assert_agrees(derivative)
+
+
+def test_the_graph_of_a_gradient_has_torchs_names() -> None:
+    def names(m: ModuleType) -> object:
+        x = leaf(m)
+        (slope,) = m.autograd.grad((x * x).sum(), x, create_graph=True)
+        return node_name(slope)
+
+    assert_agrees(names)
+
+
+def test_create_graph_gradients_are_differentiable_leaves_are_not_changed() -> None:
+    x = leaf(cygrad)
+    (slope,) = cygrad.autograd.grad((x**3).sum(), x, create_graph=True)
+    (curvature,) = cygrad.autograd.grad(slope.sum(), x)
+    assert slope.tolist() == [3.0, 12.0]
+    assert curvature.tolist() == [6.0, 12.0]
+    assert x.grad is None
+    assert not curvature.requires_grad

@@ -1,0 +1,129 @@
+"""Random programs line by line in cygrad and in the oracle: values, gradients, node names, versions, refusals.
+
+Why it exists: it looks where nobody thought of looking. `HYPOTHESIS_PROFILE=explore` runs many more, and new ones.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import torch
+from hypothesis import given
+from random_programs import Machine, RecordedTensor, Step, programs, quietly
+from support import difference, is_tensor, node_name, outcome, refusal_difference
+
+import cygrad
+
+# Programs pile up a few dozen roundings where single operations have a few.
+PROGRAM_SCALE = 100.0
+HUGE = 1e12  # past this, cancellation may turn roundings into anything
+
+
+def state(tensor: object) -> tuple[object, ...]:
+    """What autograd knows of a tensor."""
+    assert isinstance(tensor, cygrad.Tensor | torch.Tensor)
+    return (
+        tuple(tensor.shape),
+        tensor.requires_grad,
+        tensor.is_leaf,
+        node_name(tensor),
+        tensor.output_nr,
+        tensor.retains_grad,
+        tensor._version,
+    )
+
+
+def gradient(tensor: RecordedTensor) -> RecordedTensor | None:
+    """`.grad`, without the warning for non-leaves."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return tensor.grad
+
+
+def compare(step: Step, ours: Machine, oracle: Machine) -> str | None:
+    """Runs one step in both; what differs afterwards."""
+    left, right = outcome(lambda: quietly(step, ours)), outcome(lambda: quietly(step, oracle))
+    if not (left.ok and right.ok):
+        return refusal_difference(left, right)
+    assert isinstance(left.value, list | tuple) and isinstance(right.value, list | tuple)
+    if len(left.value) != len(right.value):
+        return f"{len(left.value)} results instead of {len(right.value)}"
+    for mine, other in zip(left.value, right.value, strict=True):
+        if other is None or mine is None:
+            if other is not mine:
+                return f"{mine!r} instead of {other!r}"
+            continue
+        if state(mine) != state(other):
+            return f"shape, requires_grad, is_leaf, node, output_nr, retains_grad, version: {state(mine)} instead of {state(other)}"
+        found = difference(mine, other, PROGRAM_SCALE)
+        if found:
+            return found
+        ours.registers.append(mine)
+        oracle.registers.append(other)
+    return None
+
+
+def gradients_differ(ours: Machine, oracle: Machine) -> str | None:
+    """What differs between the gradients of all registers."""
+    for number, (mine, other) in enumerate(zip(ours.registers, oracle.registers, strict=True)):
+        if state(mine) != state(other):
+            return f"register {number} is {state(mine)} instead of {state(other)}"
+        left, right = gradient(mine), gradient(other)
+        if (left is None) != (right is None):
+            return f"gradient of register {number}: {left!r} instead of {right!r}"
+        found = difference(left, right, PROGRAM_SCALE) if is_tensor(right) else None
+        if found:
+            return f"gradient of register {number}: {found}"
+    return None
+
+
+def exploded(oracle: Machine) -> bool:
+    """Whether a number has become so large that its roundings say nothing any more."""
+    for register in oracle.registers:
+        for tensor in (register, gradient(register)):
+            if isinstance(tensor, torch.Tensor) and bool((tensor.detach().abs() > HUGE).any()):
+                return True
+    return False
+
+
+@given(programs())
+def test_random_programs(program: list[Step]) -> None:
+    ours, oracle = Machine(cygrad), Machine(torch)
+    for number, step in enumerate(program):
+        found = compare(step, ours, oracle) or gradients_differ(ours, oracle)
+        if found:
+            lines = "\n".join(f"{at:3} {line}" for at, line in enumerate(program[: number + 1]))
+            raise AssertionError(f"line {number}: {found}\n{lines}")
+        if exploded(oracle):
+            return
+
+
+def test_the_programs_reach_every_kind_of_step() -> None:
+    """A strategy that never came to a backward would test little."""
+    import random_programs
+
+    seen: set[str] = set()
+    refused = 0
+
+    @random_programs.st.composite
+    def counted(draw: random_programs.st.DrawFn) -> list[Step]:
+        return draw(programs())
+
+    @given(counted())
+    def count(program: list[Step]) -> None:
+        nonlocal refused
+        machine = Machine(cygrad)
+        for step in program:
+            result = outcome(lambda: quietly(step, machine))  # noqa: B023
+            seen.add(f"{type(step).__name__} {'done' if result.ok else 'refused'}")
+            refused += not result.ok
+            if isinstance(result.value, list | tuple):
+                machine.registers.extend(tensor for tensor in result.value if tensor is not None)
+
+    count()
+    wanted = {
+        f"{kind} done"
+        for kind in ("Leaf", "Apply", "Detach", "RequiresGrad", "RetainGrad", "ClearGrad", "Backward", "Grad")
+    }
+    assert wanted <= seen
+    assert {"Backward refused", "Grad refused", "Apply refused"} <= seen
