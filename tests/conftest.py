@@ -76,4 +76,7 @@ def nothing_leaked(request: pytest.FixtureRequest, settings_restored: None) -> I
         return
     gc.collect()
     after = live_objects()
-    assert after == before, f"left alive: {after}, at the start of the test: {before}"
+    # Fewer may be alive than at the start: what an earlier failure kept has gone by now.
+    assert all(after[kind] <= before[kind] for kind in before), (
+        f"left alive: {after}, at the start of the test: {before}"
+    )

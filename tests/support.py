@@ -74,10 +74,15 @@ def values(tensor: object) -> npt.NDArray[np.generic]:
     return np.array(tensor.detach().numpy())
 
 
+def bare_name(node: NamedNode) -> str:
+    """The node's name; torch puts the C++ namespace before that of AccumulateGrad."""
+    return node.name().rpartition("::")[2]
+
+
 def node_name(tensor: object) -> str | None:
     """Name of the tensor's grad_fn, None for a leaf."""
     assert is_tensor(tensor)
-    return None if tensor.grad_fn is None else tensor.grad_fn.name()
+    return None if tensor.grad_fn is None else bare_name(tensor.grad_fn)
 
 
 def difference(ours: object, oracle: object, scale: float = 1.0) -> str | None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 from types import ModuleType
+from typing import Protocol
 
 import pytest
-import torch
-from support import assert_agrees, assert_same_refusal, node_name
+from support import assert_agrees, assert_same_refusal, bare_name, node_name
 
 import cygrad
 from cygrad._core.memory import live_objects
@@ -25,14 +25,21 @@ def leaf(m: ModuleType, *values: float) -> cygrad.Tensor:
     return made
 
 
+class AnyNode(Protocol):
+    """A node of either library."""
+
+    @property
+    def next_functions(self) -> tuple[tuple[AnyNode | None, int], ...]: ...
+    def name(self) -> str: ...
+
+
 def chain_names(tensor: cygrad.Tensor) -> list[object]:
     """The graph as nested lists: name, output number, and the same for what comes next."""
 
-    def walk(node: object, number: int) -> object:
+    def walk(node: AnyNode | None, number: int) -> object:
         if node is None:
             return None
-        assert isinstance(node, cygrad.autograd.graph.Node | torch.autograd.graph.Node)
-        return [node.name(), number, [walk(following, at) for following, at in node.next_functions]]
+        return [bare_name(node), number, [walk(following, at) for following, at in node.next_functions]]
 
     return [walk(tensor.grad_fn, tensor.output_nr)]
 

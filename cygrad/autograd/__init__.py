@@ -14,8 +14,9 @@ from cygrad._core.grad_mode import is_grad_enabled
 from cygrad._core.node import Node
 from cygrad._core.tensor import Tensor
 from cygrad.autograd.grad_mode import enable_grad, no_grad, set_grad_enabled
+from cygrad.autograd.gradcheck import gradcheck, gradgradcheck
 
-__all__ = ["Node", "backward", "enable_grad", "grad", "is_grad_enabled", "no_grad", "set_grad_enabled"]
+__all__ = ["Node", "backward", "enable_grad", "grad", "gradcheck", "gradgradcheck", "is_grad_enabled", "no_grad", "set_grad_enabled"]
 
 _TensorOrTensors = Tensor | Sequence[Tensor]
 _Gradients = Tensor | Sequence[Tensor | None] | None
