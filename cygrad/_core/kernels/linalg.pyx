@@ -11,7 +11,8 @@ from cygrad._core.errors cimport fail, fail_i, fail_s, ERR_RUNTIME
 from cygrad._core.kernels.copy cimport cast, contiguous, copy_into
 from cygrad._core.kernels.gemm cimport Matrix, blas_takes, fit, gemm, gemm_dot
 from cygrad._core.kernels.reductions cimport to_half
-from cygrad._core.kernels.ufuncs cimport UF_ADD, UF_MUL, binary, fail_dtype
+from cygrad._core.kernels.apply cimport fail_dtype
+from cygrad._core.kernels.ufuncs cimport UF_ADD, UF_MUL, binary
 
 # C++ names of the element types, which torch's messages of mm show
 cdef const char* TYPE_NAMES[N_DTYPES]

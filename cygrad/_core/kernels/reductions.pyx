@@ -14,9 +14,10 @@ from cygrad._core.dtypes cimport (
     BOOL, UINT8, INT64, FLOAT16, FLOAT32, FLOAT64, ITEMSIZE, NUMPY_TYPE, default_dtype, dtype_cname, float_for, is_complex_code, is_integral_code,
     real_of)
 from cygrad._core.errors cimport fail, fail_i, fail_s, ERR_INDEX, ERR_RUNTIME
+from cygrad._core.kernels.apply cimport fail_dtype
 from cygrad._core.kernels.copy cimport cast
 from cygrad._core.kernels.iterate cimport InnerLoop, Loop, loop_add, loop_add_strided, loop_init, loop_ready, loop_run
-from cygrad._core.kernels.ufuncs cimport UF_ADD, UF_TRUE_DIVIDE, UF_EXP, UF_LOG, UF_MUL, UF_SQRT, UF_SUB, binary, div, fail_dtype, unary
+from cygrad._core.kernels.ufuncs cimport UF_ADD, UF_TRUE_DIVIDE, UF_EXP, UF_LOG, UF_MUL, UF_SQRT, UF_SUB, binary, div, unary
 
 cdef extern from "reduce.hpp" namespace "cg" nogil:
     cdef cppclass Plan:

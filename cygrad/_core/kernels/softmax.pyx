@@ -10,10 +10,11 @@ from cygrad._core.array cimport (
 from cygrad._core.atomics cimport likely, unlikely
 from cygrad._core.dtypes cimport FLOAT16, FLOAT32, FLOAT64, INT64, ITEMSIZE, NUMPY_TYPE, UINT8, dtype_cname, is_float_code
 from cygrad._core.errors cimport fail, fail_i, fail_s, ERR_INDEX, ERR_RUNTIME, ERR_VALUE
+from cygrad._core.kernels.apply cimport fail_dtype
 from cygrad._core.kernels.copy cimport cast, contiguous
 from cygrad._core.kernels.iterate cimport InnerLoop, Loop, loop_add, loop_add_strided, loop_init, loop_ready, loop_run
 from cygrad._core.kernels.reductions cimport to_half
-from cygrad._core.kernels.ufuncs cimport UF_EXP, UF_LOG, LoopEntry, fail_dtype, ufunc_loop
+from cygrad._core.kernels.ufuncs cimport UF_EXP, UF_LOG, LoopEntry, ufunc_loop
 
 cdef extern from "losses.hpp" namespace "cg" nogil:
     cdef cppclass Exp:
