@@ -7,7 +7,7 @@ from cygrad._core.memory cimport (
     Storage, block_alloc, block_free, storage_new, storage_incref, storage_decref, live_add, LIVE_ARRAYS, LIVE_STORAGES)
 from cygrad._core.dtypes cimport (
     ITEMSIZE, BOOL, INT64, FLOAT64, COMPLEX128, is_integral_code, is_complex_code, promote, default_dtype, complex_of)
-from cygrad._core.errors cimport fail, fail_i, fail_s, fail_memory, ERR_RUNTIME, ERR_INDEX
+from cygrad._core.errors cimport fail, fail_i, fail_s, ERR_RUNTIME, ERR_INDEX
 from libc.stdio cimport snprintf
 
 cdef enum:
@@ -31,6 +31,14 @@ cdef inline void header_init(Array* a, Storage* s, int dtype, int ndim, int flag
     a.strides = a.shape + ndim
 
 
+cdef int fail_size(int ndim, const Py_ssize_t* shape) noexcept nogil:
+    cdef char text[320]
+    cdef char sizes[200]
+    shape_text(sizes, sizeof(sizes), ndim, shape)
+    snprintf(text, sizeof(text), "cygrad: Storage size calculation overflowed with sizes=%s: no memory holds so many elements", sizes)
+    return fail(ERR_RUNTIME, text)
+
+
 cdef Array* array_empty(int dtype, int ndim, const Py_ssize_t* shape) noexcept nogil:
     cdef Py_ssize_t numel = 1, stride = ITEMSIZE[dtype]
     cdef size_t nbytes, head, total
@@ -45,7 +53,7 @@ cdef Array* array_empty(int dtype, int ndim, const Py_ssize_t* shape) noexcept n
         if shape[i] == 0:
             empty = True
         elif unlikely(numel > (<Py_ssize_t>1 << 56) // shape[i]):
-            fail_memory(<size_t>-1 >> 1)
+            fail_size(ndim, shape)
             return NULL
         else:
             numel *= shape[i]

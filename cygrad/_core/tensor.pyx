@@ -358,13 +358,13 @@ cdef class Tensor:
         return bool(self.item())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(real_number(self))
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(real_number(self))
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(only_element(self))
 
     def __index__(self) -> int:
         if self.a.numel != 1 or not is_integral_code(self.a.dtype):
@@ -520,6 +520,21 @@ cdef class Tensor:
 
     def __ipow__(self, other):
         return operators.binary[OP_IPOW](self, other)
+
+
+cdef object only_element(Tensor t):
+    if t.a.numel != 1:
+        raise ValueError(f"cygrad: only one element tensors can be converted to Python scalars, not one of {t.a.numel} elements; index it, or use tolist()")
+    return t.item()
+
+
+cdef object real_number(Tensor t):
+    value = only_element(t)
+    if isinstance(value, complex):
+        if value.imag != 0:
+            raise RuntimeError(f"cygrad: value cannot be converted to type double without overflow: {value} is not real; take .real")
+        return value.real
+    return value
 
 
 # ---- making ---------------------------------------------------------------------------------------------------------

@@ -1,0 +1,9 @@
+# Generator: the state of a stream of random numbers.
+
+cdef class Generator:
+    cdef object bits             # numpy.random.PCG64
+    cdef object numpy            # numpy.random.Generator over it
+    cdef object first_seed       # int in [0, 2**64)
+
+cdef Generator default_generator
+cdef object numpy_generator(object generator, const char* operation)      # the numpy.random.Generator of a Generator; None: the default one's
