@@ -8,6 +8,7 @@ from __future__ import annotations
 from codegen.emit_ops import indented
 from codegen.formula import default_value
 from codegen.schema import Argument, Kind
+from codegen.stubs import default_text, is_variadic
 from codegen.table import Operation, Table
 from codegen.writer import HEADER, number_text
 
@@ -89,8 +90,8 @@ def documentation(operations: list[Operation], method: bool, inplace: bool = Fal
     name = o.signature.name + ("_" if inplace else "")
     arguments = o.signature.arguments if len(operations) == 1 else ()
     parts: list[str] = ["$self"] if method else []
-    if len(operations) > 1:
-        text = ""
+    if len(operations) > 1 or (method and is_variadic(o)):
+        text = ""  # no single signature tells how it may be called
     else:
         starred = False
         for i, a in enumerate(arguments):
@@ -107,14 +108,6 @@ def documentation(operations: list[Operation], method: bool, inplace: bool = Fal
     if inplace:
         body = f"In-place form of :meth:`{o.signature.name}`: writes the result into this tensor and returns it."
     return text + body
-
-
-def default_text(a: Argument) -> str:
-    """A default as Python shows it."""
-    value = default_value(a)
-    if isinstance(value, float) and value in (float("inf"), float("-inf")):
-        return "None"
-    return repr(value)
 
 
 class BindingsEmitter:

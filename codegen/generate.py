@@ -12,6 +12,7 @@ from codegen.emit_bindings import BindingsEmitter
 from codegen.emit_ops import HelpersEmitter, OpsEmitter, has_apply
 from codegen.emit_recorded import RecordedEmitter
 from codegen.kernels import read_enums, read_kernels
+from codegen.stubs import bindings_stub
 from codegen.table import Table, build_table
 
 ROOT = Path(__file__).parent.parent
@@ -37,6 +38,7 @@ def render(table: Table) -> dict[str, str]:
         if recorded:
             files[f"recorded_{family}.pyx"] = recorded
         files[f"bindings_{family}.pyx"] = BindingsEmitter(table, family).emit()
+        files[f"bindings_{family}.pyi"] = bindings_stub(table, family)
     return files
 
 

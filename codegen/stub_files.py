@@ -7,6 +7,7 @@ here, and stubtest sees to it that it has no Python names.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -14,6 +15,10 @@ STUBS = ROOT / "stubs"
 CORE = ROOT / "cygrad" / "_core"
 # Stands in the body of a class in stubs/cygrad/_core/tensor.pyi; the generated methods come in its place.
 METHODS_MARK = "    # The methods of the operations follow: codegen.stubs.tensor_methods().\n"
+METHODS_IMPORTS = "from typing import Literal\nfrom cygrad import return_types\n"
+# Types whose names are methods or properties of Tensor too; inside of the class they go by the aliases of tensor.pyi.
+# Not what defines such a name: a method, or a parameter, whose colon is not followed by the body.
+HIDDEN = re.compile(r"(?<!def )(?<![\w.])(bool|int|float|dtype|device|layout)\b(?!\()(?!:(?! \.\.\.))")
 ONLY_C = "# Only C code uses this module: its contract is the .pxd of the same name.\n__pyx_capi__: dict[str, object]\n"
 
 
@@ -29,7 +34,7 @@ def tensor_stub(by_hand: str) -> str:
     from codegen.stubs import tensor_methods
 
     methods = "".join(f"    {line}\n" if line else "\n" for line in tensor_methods())
-    return by_hand.replace(METHODS_MARK, methods)
+    return METHODS_IMPORTS + by_hand.replace(METHODS_MARK, HIDDEN.sub(r"_\1", methods))
 
 
 def stub_texts() -> dict[Path, str]:
@@ -43,6 +48,14 @@ def stub_texts() -> dict[Path, str]:
     for module in sorted(CORE.rglob("*.pyx")):
         if module.parent.name != "generated":
             texts.setdefault(module.with_suffix(".pyi"), ONLY_C)
+    from codegen.generate import load_table
+    from codegen.stubs import return_types_stub
+
+    texts[ROOT / "cygrad" / "return_types.pyi"] = return_types_stub(load_table())
+    # The generator has written the stubs of generated modules that have Python names.
+    for module in sorted((CORE / "generated").glob("*.pyx")):
+        if not module.with_suffix(".pyi").exists():
+            texts[module.with_suffix(".pyi")] = ONLY_C
     return texts
 
 

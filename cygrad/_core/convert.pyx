@@ -21,6 +21,8 @@ from cygrad._core.tensor cimport Tensor, edge_set, history_set, tensor_wrap
 import cygrad._core.options
 from cygrad._core.tensor import _install_methods
 
+__all__: list[str] = []          # its functions become methods of Tensor
+
 cdef object strided_layout = cygrad._core.options.strided
 cdef tuple PYTHON_TYPES = (bool, int, float, complex)
 

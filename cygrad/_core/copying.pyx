@@ -17,6 +17,8 @@ from cygrad._core.memory cimport Storage, storage_decref, storage_incref, storag
 from cygrad._core.ndarray cimport array_from_ndarray, ndarray_from_array
 from cygrad._core.tensor cimport Tensor, array_replace, grad_of, tensor_alias, tensor_wrap
 
+__all__ = ["UntypedStorage"]     # its functions become methods of Tensor
+
 
 cdef class UntypedStorage:
     """The memory that a tensor and its views share, as bytes. Made by ``Tensor.untyped_storage()``."""

@@ -25,6 +25,11 @@ from cygrad._core.tensor cimport Tensor, array_replace, tensor_wrap
 import cygrad._core.size
 from cygrad._core.tensor import _install_methods
 
+__all__ = [
+    "as_tensor", "asarray", "empty", "empty_like", "empty_strided", "eye", "from_numpy", "frombuffer", "full", "full_like", "ones", "ones_like",
+    "scalar_tensor", "tensor", "zeros", "zeros_like",
+]
+
 cnp.import_array()
 
 cdef object Size = cygrad._core.size.Size

@@ -18,6 +18,8 @@ from cygrad._core.tensor cimport Tensor, tensor_wrap
 
 from cygrad._core.tensor import _install_methods
 
+__all__ = ["from_dlpack", "to_dlpack"]
+
 cdef extern from * nogil:
     """
     #include <stdint.h>

@@ -19,6 +19,8 @@ from cygrad._core.tensor cimport Tensor, set_buffer_hook, tensor_wrap
 from cygrad._core.tensor import _install_methods
 from cygrad._core.creation import from_numpy      # as_operand of tensor.pyx finds it here
 
+__all__: list[str] = []          # its functions become methods of Tensor
+
 cnp.import_array()
 
 cdef dict OPERATORS = {

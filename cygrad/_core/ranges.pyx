@@ -14,6 +14,8 @@ from cygrad._core.kernels.half cimport float_to_half
 from cygrad._core.sizes cimport check_place, check_requires_grad, dtype_or, finish_out
 from cygrad._core.tensor cimport Tensor
 
+__all__ = ["arange", "linspace", "logspace", "range_"]
+
 
 cdef inline void put(char* at, int code, double v) noexcept nogil:
     # A real value, truncated towards zero for integers.

@@ -21,6 +21,8 @@ from cygrad._core.node cimport (
     FLAG_ACCUMULATE, FLAG_HOOKS, FLAG_TRACKED)
 from cygrad._core.size cimport size_new
 
+__all__ = ["Tensor"]
+
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
     object PyUnicode_FromString(const char*)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from typing import Literal, overload
 
 import cygrad
 from cygrad._core.engine import run_backward
@@ -65,6 +66,30 @@ def backward(
     run_backward(roots, cotangents, create_graph if retain_graph is None else retain_graph, create_graph, targets, True)
 
 
+@overload
+def grad(
+    outputs: _TensorOrTensors,
+    inputs: _TensorOrTensors,
+    grad_outputs: _Gradients = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: Literal[False] | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor, ...]: ...
+@overload
+def grad(
+    outputs: _TensorOrTensors,
+    inputs: _TensorOrTensors,
+    grad_outputs: _Gradients = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    *,
+    materialize_grads: Literal[True],
+) -> tuple[Tensor, ...]: ...
+@overload
 def grad(
     outputs: _TensorOrTensors,
     inputs: _TensorOrTensors,
@@ -74,7 +99,17 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor, ...]:
+) -> tuple[Tensor | None, ...]: ...
+def grad(
+    outputs: _TensorOrTensors,
+    inputs: _TensorOrTensors,
+    grad_outputs: _Gradients = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
     """The gradients of ``outputs`` with respect to ``inputs``: the vector-Jacobian product with ``grad_outputs``. No ``.grad`` is touched.
 
     ``grad_outputs``: the cotangents, one an output, of the same shape; None stands for one where an output has a single element. With
@@ -111,7 +146,7 @@ def grad(
                     f"cygrad.autograd.grad: One of the differentiated Tensors appears to not have been used in the graph: inputs[{i}]. "
                     "Set allow_unused=True if this is the desired behavior."
                 )
-    return tuple(found)  # with allow_unused entries may be None, which torch's annotation leaves out as well
+    return tuple(found)
 
 
 def _tensors(value: _TensorOrTensors, function: str, argument: str) -> tuple[Tensor, ...]:
