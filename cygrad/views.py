@@ -10,7 +10,7 @@ that are no views stay in compiled code.
 from __future__ import annotations
 
 from cygrad._core.node import Node
-from cygrad._core.tensor import Tensor, _set_grad_fn, _view_kind, _view_replay
+from cygrad._core.tensor import Tensor, _set_grad_fn, _stale_origin, _view_kind, _view_replay
 from cygrad.autograd.grad_mode import enable_grad
 from cygrad.copy_slices import make_copy_slices
 
@@ -23,24 +23,24 @@ _INFERENCE = 5
 
 _REASONS = {
     _MULTI_OUTPUT: (
-        "Output {nr} of {name} is a view and is being modified inplace. This view is the output of a function that returns multiple views. "
+        "Output {nr} of {name} is a view and {what}is being modified inplace. This view is the output of a function that returns multiple views. "
         "Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
     ),
     _NO_GRAD: (
-        "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is ambiguous and "
+        "A view was created in no_grad mode and {what}is being modified inplace with grad mode enabled. Given that this use case is ambiguous and "
         "error-prone, it is forbidden. Make the view with grad mode enabled, or write with grad mode off."
     ),
     _MULTI_OUTPUT_NO_GRAD: (
-        "Output {nr} of {name} is a view and is being modified inplace. It was created in no_grad mode by a function that returns multiple views, "
+        "Output {nr} of {name} is a view and {what}is being modified inplace. It was created in no_grad mode by a function that returns multiple views, "
         "and is being written with grad mode enabled: this is forbidden. Replace the inplace operation by an out-of-place one."
     ),
     _CUSTOM: (
-        "Output {nr} of {name} is a view and is being modified inplace. This view was created inside a custom Function (or because an input was returned "
+        "Output {nr} of {name} is a view and {what}is being modified inplace. This view was created inside a custom Function (or because an input was returned "
         "as-is) and the autograd logic to handle view+inplace would override the custom backward associated with the custom Function, leading to "
         "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
     ),
     _INFERENCE: (
-        "A view was created in inference mode and is being modified inplace in normal mode, which is forbidden. Clone it outside of inference mode first."
+        "A view was created in inference mode and {what}is being modified inplace in normal mode, which is forbidden. Clone it outside of inference mode first."
     ),
 }
 
@@ -48,7 +48,7 @@ _REASONS = {
 def refuse_write(view: Tensor, operation: str) -> None:
     """RuntimeError for a recorded write to a view that must not be written, before anything has changed."""
     grad_fn = view.grad_fn
-    text = _REASONS[_view_kind(view)].format(nr=view.output_nr, name="a function" if grad_fn is None else grad_fn.name())
+    text = _REASONS[_view_kind(view)].format(nr=view.output_nr, name="a function" if grad_fn is None else grad_fn.name(), what="")
     raise RuntimeError(f"cygrad: {operation}: {text}")
 
 
@@ -71,6 +71,11 @@ def rebase_stale(view: Tensor) -> None:
         raise RuntimeError("cygrad: only views can be rebased")
     if not base.requires_grad:
         return
+    kind = _view_kind(view)
+    if kind in _REASONS:
+        # The old grad_fn is that of a value which is gone, and there is no right one.
+        name, nr = _stale_origin(view)
+        raise RuntimeError("cygrad: " + _REASONS[kind].format(nr=nr, name=name, what="its base or another view of its base "))
     replay = _view_replay(view)
     with enable_grad():
         if replay is None:

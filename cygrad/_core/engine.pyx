@@ -297,8 +297,18 @@ cdef int run_node(GraphTask* t, NodeState* s) noexcept nogil:
 
 # ---- running one Node with the GIL ----------------------------------------------------------------------------------
 
+cdef bint has_shape(Array* a, IntList* shape) noexcept nogil:
+    cdef int i
+    if a.ndim != shape.n:
+        return False
+    for i in range(a.ndim):
+        if a.shape[i] != shape.v[i]:
+            return False
+    return True
+
+
 cdef Tensor fit_tensor(Edge* e, Tensor grad):
-    if e.shape != NULL:
+    if e.shape != NULL and not has_shape(grad.a, e.shape):
         grad = recorded_ops.sum_to(grad, e.shape)
     if grad.a.dtype != e.dtype:
         grad = recorded_ops.cast(grad, e.dtype)

@@ -800,6 +800,11 @@ def _set_grad_fn(Tensor tensor not None, Node grad_fn, output_nr: int) -> None:
     tensor.view_version = atomic_load(&tensor.version.value)
 
 
+def _stale_origin(Tensor tensor not None) -> tuple[str, int]:
+    """Name and output number of the Node that made a view, without making it again."""
+    return ("a function" if tensor.grad_fn_ is None else tensor.grad_fn_.name()), tensor.output_nr_
+
+
 def _view_replay(Tensor tensor not None) -> object:
     """The function that makes a view again from its base, or None: as_strided does."""
     return tensor.view_replay

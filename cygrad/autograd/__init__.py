@@ -14,10 +14,24 @@ from cygrad._core.engine import run_backward
 from cygrad._core.grad_mode import is_grad_enabled
 from cygrad._core.node import Node
 from cygrad._core.tensor import Tensor
+from cygrad.autograd import function
+from cygrad.autograd.function import Function
 from cygrad.autograd.grad_mode import enable_grad, no_grad, set_grad_enabled
 from cygrad.autograd.gradcheck import gradcheck, gradgradcheck
 
-__all__ = ["Node", "backward", "enable_grad", "grad", "gradcheck", "gradgradcheck", "is_grad_enabled", "no_grad", "set_grad_enabled"]
+__all__ = [
+    "Function",
+    "Node",
+    "backward",
+    "enable_grad",
+    "function",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "is_grad_enabled",
+    "no_grad",
+    "set_grad_enabled",
+]
 
 _TensorOrTensors = Tensor | Sequence[Tensor]
 _Gradients = Tensor | Sequence[Tensor | None] | None

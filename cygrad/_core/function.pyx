@@ -1,0 +1,454 @@
+# Custom Functions: the context that forward and backward share, and apply, which puts one Node into the graph.
+#
+# Note [Custom Functions]
+# forward runs with nothing recorded. Its Node has one edge a Tensor argument and one gradient in for each output, and its payload is the context, whose
+# `apply` is the VJP. What forward saved lies in the Node like any operation's saved tensors: an input with its edge, an output without a reference
+# to this Node, so that neither makes a cycle. A saved tensor that is neither was computed inside forward and has no history: under create_graph a second
+# derivative through it would be silently zero, so it comes back with a Node that refuses (Node "DelayedError").
+
+import inspect
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_INCREF
+from libc.stdint cimport uint64_t
+from libc.stdlib cimport calloc
+from cygrad._core.array cimport Array, array_alias, array_incref, same_shape, shape_text
+from cygrad._core.atomics cimport atomic_load
+from cygrad._core.dtypes cimport is_integral_code
+from cygrad._core.errors cimport raise_pending
+from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled
+from cygrad._core.node cimport (
+    Node, NodeState, NodeType, Edge, node_new, node_of, node_register, node_track, node_release_saved, refuse_released, saved_check, payload_of, intlist_save,
+    FLAG_PYTHON, FLAG_RELEASED, FLAG_TRACKED)
+from cygrad._core.python_node cimport recorded_python
+from cygrad._core.recorded_ops cimport recorded_ops
+from cygrad._core.tensor cimport (
+    Tensor, tensor_wrap, edge_set, save_input, save_output, history_set, needs_grad, unpack_tensor, view_set_kind, version_bump, inplace_check_recorded,
+    inplace_history, grad_fn_fresh, VIEW_CUSTOM)
+from cygrad._core.writes cimport zeros_like_array
+
+cdef dict _classes = {}              # (name, outputs, saved) -> NodeType*; the first of a name makes the Python class
+cdef dict _python_classes = {}
+cdef list _kept = []
+cdef const char* _saved_names[256]
+cdef char _saved_kinds[256]
+cdef int _k
+for _k in range(256):
+    _saved_names[_k] = b"tensors"
+    _saved_kinds[_k] = b"l"
+
+
+cdef NodeType* function_type(str name, int n_outputs, int n_saved) except NULL:
+    cdef NodeType* t
+    key = (name, n_outputs, n_saved)
+    found = _classes.get(key)
+    if found is not None:
+        return <NodeType*><size_t>found
+    if n_saved > 256:
+        raise RuntimeError(f"cygrad: {name}: save_for_backward takes at most 256 tensors, but got {n_saved}")
+    t = <NodeType*>calloc(1, sizeof(NodeType))
+    if t == NULL:
+        raise MemoryError("cygrad: out of memory for a Node class")
+    text = name.encode()
+    _kept.append(text)
+    t.name = text
+    t.n_outputs = n_outputs
+    t.n_saved = n_saved
+    t.saved_names = _saved_names
+    t.saved_scalar = _saved_kinds
+    t.recorded = recorded_python
+    if name in _python_classes:
+        t.cls = <PyTypeObject*><PyObject*>_python_classes[name]
+    else:
+        node_register(t)
+        _python_classes[name] = <object>t.cls
+    _classes[key] = <size_t>t
+    return t
+
+cdef class FunctionCtx:
+    """What the forward of a custom Function leaves for its backward; any attribute may be set on it.
+
+    ``needs_input_grad``: one bool an argument: whether its gradient is wanted.
+    """
+
+    cdef readonly tuple needs_input_grad
+    cdef Node node                       # the Function's Node, while backward runs (else it would be a cycle)
+    cdef tuple to_save
+    cdef readonly tuple saved_for_forward
+    cdef tuple dirty
+    cdef tuple non_differentiable
+    cdef bint materialize
+    cdef object function                 # the Function class
+    cdef list arguments                  # for each argument: its edge, or -1
+    cdef list output_geometry            # for each output: (shape, dtype) of a Tensor, else None: zeros are made like this
+    cdef object kept                     # saved tensors with a history of their own (not inputs, not outputs): slot -> Tensor
+    cdef bint clear_on_access
+    cdef dict __dict__
+    cdef object __weakref__
+
+    def __init__(self):
+        self.materialize = True
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Save tensors (inputs, outputs or others; None is passed through) for ``saved_tensors`` in backward. Call it at most once.
+
+        Writing to a saved tensor in place before backward is a RuntimeError there. TypeError for objects that are no tensors.
+        """
+        for t in tensors:
+            if t is not None and not isinstance(t, Tensor):
+                raise TypeError(f"cygrad: save_for_backward can only save variables, but got an object of type {type(t).__name__}; set it as an attribute of ctx")
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Save tensors for ``saved_tensors`` in jvp."""
+        for t in tensors:
+            if t is not None and not isinstance(t, Tensor):
+                raise TypeError(f"cygrad: save_for_forward expected all arguments to be tensors, but got an object of type {type(t).__name__}")
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *args: Tensor) -> None:
+        """Say that forward wrote to these inputs in place; they must be returned."""
+        self.dirty = args
+
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """Say that no gradient flows through these outputs."""
+        self.non_differentiable = args
+
+    def mark_shared_storage(self, *pairs: tuple[Tensor, Tensor]) -> None:
+        """Accepted for old code; sharing of memory is noticed without it."""
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether the gradients of unused outputs reach backward as zeros (the default) or as None."""
+        self.materialize = bool(value)
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What ``save_for_backward`` saved, with its place in the graph.
+
+        RuntimeError after the saved tensors were freed, or where one was written in place since.
+        """
+        cdef int k
+        cdef list out
+        if self.node is None:
+            return self.saved_for_forward if self.saved_for_forward is not None else (self.to_save or ())
+        if self.node.s.flags & FLAG_RELEASED:
+            refuse_released(&self.node.s)
+            raise_pending()
+        out = [self.unpack(k) for k in range(self.node.s.n_saved)]
+        if self.clear_on_access:
+            node_release_saved(&self.node.s)
+            self.kept = None
+        return tuple(out)
+
+    @property
+    def saved_variables(self) -> tuple[Tensor | None, ...]:
+        """The old name of ``saved_tensors``."""
+        return self.saved_tensors
+
+    cdef object unpack(self, int k):
+        cdef NodeState* s = &self.node.s
+        cdef Tensor t
+        if self.kept is not None and k in self.kept:
+            if saved_check(s, k) != 0:
+                raise_pending()
+            return self.kept[k]
+        t = unpack_tensor(s, k)
+        if t is not None and s.saved[k].edge == -3 and grad_enabled() and not is_integral_code(t.a.dtype):
+            # computed inside forward, without a history
+            history_set(t, delayed_error(f"{self.function.__name__}: the second derivative would be wrong: it goes through a tensor that was computed inside forward "
+                        "and saved, which has no history. Return it as an output of forward, or compute it again in backward from saved inputs.", self.node), 0)
+        return t
+
+    cdef list vjp(self, Node node, list grads, uint64_t need):
+        cdef int k, edge
+        cdef list out
+        cdef tuple previous = self.needs_input_grad
+        if self.materialize:
+            for k in range(len(grads)):
+                if grads[k] is None and self.output_geometry[k] is not None:
+                    shape, dtype = self.output_geometry[k]
+                    import cygrad
+                    grads[k] = cygrad.zeros(shape, dtype=dtype)
+        self.node = node
+        self.needs_input_grad = tuple([edge >= 0 and need >> edge & 1 != 0 for edge in self.arguments])
+        try:
+            returned = self.function._backward(self, *grads)
+        finally:
+            self.node = None
+            self.needs_input_grad = previous
+        return self.collect(node, returned)
+
+    cdef list collect(self, Node node, object returned):
+        cdef list out = [None] * node.s.n_edges
+        cdef int k, n = len(self.arguments)
+        cdef Edge* e
+        cdef Tensor grad
+        name = node.name()
+        if not isinstance(returned, tuple):
+            returned = tuple(returned) if isinstance(returned, list) else (returned,)
+        given = returned
+        while len(given) > n and given[len(given) - 1] is None:
+            given = given[: len(given) - 1]
+        if len(given) != n:
+            raise RuntimeError(f"cygrad: function {name} returned an incorrect number of gradients (expected {n}, got {len(returned)}): "
+                               "backward returns one gradient an argument of forward, None where there is none")
+        for k in range(n):
+            if given[k] is not None and not isinstance(given[k], Tensor):
+                raise RuntimeError(f"cygrad: function {name}: expected Variable or None (got {type(given[k]).__name__}) as gradient {k}")
+            if self.arguments[k] < 0 or given[k] is None:
+                continue
+            grad = given[k]
+            e = &node.s.edges[<int>self.arguments[k]]
+            if e.next == NULL:
+                continue
+            if not expandable(grad.a, e):
+                raise RuntimeError(f"cygrad: Function {name} returned an invalid gradient at index {k} - got {list(grad.shape)} but expected shape compatible with "
+                                   f"{[e.shape.v[i] for i in range(e.shape.n)]}")
+            if is_integral_code(grad.a.dtype):
+                grad = recorded_ops.cast(grad, e.dtype)
+            out[<int>self.arguments[k]] = grad
+        return out
+
+    def apply(self, Node node not None, grads: list[Tensor | None], need: int) -> list[Tensor | None]:
+        """The VJP of the Function's Node (called by the engine)."""
+        return self.vjp(node, grads, need)
+
+
+cdef bint expandable(Array* a, Edge* e) noexcept:
+    # The gradient can be summed to the input's shape.
+    cdef int i, k
+    if e.shape == NULL:
+        return True
+    if a.ndim < e.shape.n:
+        return False
+    for i in range(e.shape.n):
+        k = a.ndim - e.shape.n + i
+        if e.shape.v[i] != 1 and e.shape.v[i] != a.shape[k]:
+            return False
+    return True
+
+
+cdef class _Refusal:
+    """The payload of a Node that only refuses."""
+
+    cdef str text
+
+    def __init__(self, str text):
+        self.text = text
+
+    def apply(self, node: Node, grads: list[Tensor | None], need: int) -> list[Tensor | None]:
+        """RuntimeError: this derivative does not exist."""
+        raise RuntimeError("cygrad: " + self.text)
+
+
+cdef Node delayed_error(str text, Node origin):
+    # With the edges of `origin` it lies on every path to the Function's inputs: a backward that is pruned to them meets it, too.
+    cdef int k
+    cdef Node n = node_new(function_type("DelayedError", 1, 0), 0 if origin is None else origin.s.n_edges)
+    payload = _Refusal(text)
+    for k in range(n.s.n_edges):
+        if origin.s.edges[k].next != NULL:
+            n.s.edges[k] = origin.s.edges[k]
+            n.s.edges[k].shape = NULL
+            Py_INCREF(node_of(n.s.edges[k].next))
+    n.s.flags |= FLAG_PYTHON
+    Py_INCREF(payload)
+    n.s.payload = <PyObject*>payload
+    node_track(n)
+    return n
+
+
+def refuse_derivative(tensors: tuple[object, ...], text: str) -> tuple[object, ...]:
+    """Aliases of tensors whose derivative is refused with ``text`` (once_differentiable)."""
+    cdef Tensor r
+    cdef list out = []
+    for t in tensors:
+        if isinstance(t, Tensor) and not is_integral_code((<Tensor>t).a.dtype):
+            r = tensor_wrap(array_incref((<Tensor>t).a))
+            history_set(r, delayed_error(text, None), 0)
+            out.append(r)
+        else:
+            out.append(t)
+    return tuple(out)
+
+
+cdef inline int position(tuple tensors, object t) noexcept:
+    cdef int k
+    if tensors is not None:
+        for k in range(len(tensors)):
+            if tensors[k] is t:
+                return k
+    return -1
+
+
+def apply_function(function: type, name: str, args: tuple[object, ...], setup: bool) -> object:
+    """Run ``function.forward`` on ``args`` and record one Node called ``name`` for it; ``setup``: the context is filled by setup_context."""
+    cdef FunctionCtx ctx = FunctionCtx.__new__(FunctionCtx)
+    cdef list edges = []
+    cdef list needs = []
+    cdef bint recording = False
+    cdef bint mode = grad_enabled()
+    cdef int n_tensors = 0, k
+    cdef tuple outputs
+    cdef bint single
+    ctx.materialize = True
+    ctx.function = function
+    ctx.clear_on_access = function.clear_saved_tensors_on_access
+    for a in args:
+        if isinstance(a, Tensor):
+            edges.append(n_tensors)
+            n_tensors += 1
+            if needs_grad(<Tensor>a):
+                needs.append(True)
+                recording = True
+            else:
+                needs.append(False)
+        else:
+            edges.append(-1)
+            needs.append(False)
+    ctx.arguments = edges
+    ctx.needs_input_grad = tuple(needs)
+    set_grad_enabled(False)
+    try:
+        if setup:
+            returned = function.forward(*args)
+            function.setup_context(ctx, args, returned)
+        else:
+            returned = function.forward(ctx, *args)
+    finally:
+        set_grad_enabled(mode)
+    single = not isinstance(returned, tuple)
+    outputs = (returned,) if single else returned
+    outputs = record(ctx, name, args, outputs, n_tensors, recording and mode)
+    return outputs[0] if single else outputs
+
+
+cdef tuple record(FunctionCtx ctx, str name, tuple args, tuple outputs, int n_tensors, bint recording):
+    cdef Node n = None
+    cdef Tensor t, source
+    cdef list settled = []
+    cdef int k, which
+    cdef bint is_input, is_dirty, differentiable
+    if ctx.dirty is not None:
+        for d in ctx.dirty:
+            if position(outputs, d) < 0:
+                raise RuntimeError(f"cygrad: {name}: Some elements marked as dirty during the forward method were not returned as output. "
+                                   "The inputs that are modified inplace must all be outputs of the Function.")
+            if isinstance(d, Tensor):
+                inplace_check_dirty(<Tensor>d, recording, name)
+    if recording:
+        n = node_new(function_type(name, len(outputs), len(ctx.to_save) if ctx.to_save is not None else 0), n_tensors)
+        n.s.flags |= FLAG_PYTHON
+        which = 0
+        for a in args:
+            if isinstance(a, Tensor):
+                function_edge(n, which, <Tensor>a)
+                which += 1
+        Py_INCREF(ctx)
+        n.s.payload = <PyObject*>ctx
+        node_track(n)
+        ctx.output_geometry = [None] * len(outputs)
+    for k in range(len(outputs)):
+        o = outputs[k]
+        if not isinstance(o, Tensor):
+            settled.append(o)
+            continue
+        t = <Tensor>o
+        is_input = position(args, o) >= 0
+        is_dirty = position(ctx.dirty, o) >= 0
+        differentiable = recording and position(ctx.non_differentiable, o) < 0 and not is_integral_code(t.a.dtype)
+        if is_dirty:
+            version_bump_once(t)
+            if differentiable:
+                inplace_history_output(t, n, k)
+        elif is_input:
+            # Returned as it is: a view, so that the input keeps its own place in the graph.
+            source = t
+            t = tensor_wrap(array_alias(source.a))
+            view_set_kind(t, source, VIEW_CUSTOM)
+            if differentiable:
+                history_set(t, n, k)
+        else:
+            if t.base_ is not None:
+                t.view_kind = VIEW_CUSTOM
+                t.view_version = atomic_load(&t.version.value)
+            if differentiable:
+                if t.grad_fn_ is not None or t.requires_grad_:
+                    source = t
+                    t = tensor_wrap(array_incref(source.a))
+                    t.version = source.version
+                    t.own_version = array_incref(source.own_version)
+                history_set(t, n, k)
+            elif recording and position(ctx.non_differentiable, o) >= 0 and t.grad_fn_ is None:
+                t.requires_grad_ = False
+        if differentiable:
+            ctx.output_geometry[k] = (t.shape, t.dtype)
+        settled.append(t)
+    if recording and ctx.to_save is not None:
+        save_all(ctx, n, args, outputs, tuple(settled))
+    if recording:
+        ctx.to_save = None
+        ctx.saved_for_forward = None
+        ctx.dirty = None
+        ctx.non_differentiable = None
+    return tuple(settled)
+
+
+cdef int inplace_check_dirty(Tensor t, bint recording, str name) except -1:
+    if recording and t.grad_fn_ is None and t.requires_grad_:
+        raise RuntimeError(f"cygrad: {name}: a leaf Variable that requires grad has been used in an in-place operation.")
+    return 0
+
+
+cdef int version_bump_once(Tensor t) except -1:
+    # forward itself may have written by operations that counted; one that wrote through .numpy() did not
+    if atomic_load(&t.version.value) == 0:
+        version_bump(t, b"a custom Function (mark_dirty)")
+    return 0
+
+
+cdef int inplace_history_output(Tensor t, Node n, int k) except -1:
+    inplace_history(t, n)
+    if t.base_ is None:
+        t.output_nr_ = k
+    return 0
+
+
+cdef int function_edge(Node n, int k, Tensor t) except -1:
+    cdef Edge* e = &n.s.edges[k]
+    edge_set(n, k, t, NULL)
+    if e.next != NULL:
+        e.shape = intlist_save(t.a.shape, t.a.ndim)      # a Function may return any shape that sums to this one
+        if e.shape == NULL:
+            raise_pending()
+    return 0
+
+
+cdef int save_all(FunctionCtx ctx, Node n, tuple args, tuple outputs, tuple settled) except -1:
+    cdef int k, i, which
+    cdef Tensor t
+    for k in range(len(ctx.to_save)):
+        saved = ctx.to_save[k]
+        if saved is None:
+            continue
+        t = saved
+        i = position(outputs, saved)
+        if i >= 0 and position(args, saved) >= 0 and position(ctx.dirty, saved) < 0:
+            i = -1                                           # an input returned as it is: saved as the input
+        if i >= 0:
+            t = settled[i]
+            if t.grad_fn_ is n:
+                save_output(n, k, t, i)
+            else:
+                save_input(n, k, t, -1)
+            continue
+        i = position(args, saved)
+        if i >= 0:
+            save_input(n, k, t, <int>ctx.arguments[i])
+        elif t.grad_fn_ is not None or t.requires_grad_:
+            save_input(n, k, t, -1)
+            if ctx.kept is None:
+                ctx.kept = {}
+            ctx.kept[k] = t
+        else:
+            save_input(n, k, t, -3)
+    return 0
