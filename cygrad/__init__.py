@@ -17,6 +17,7 @@ from cygrad._core.dlpack import from_dlpack, to_dlpack
 from cygrad._core.dtypes import can_cast, dtype, finfo, get_default_dtype, iinfo, promote_types, set_default_dtype, _dtype_by_name
 from cygrad._core.memory import memory_stats
 from cygrad._core.options import channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, strided
+from cygrad._core.queries import is_complex, is_floating_point, is_nonzero, is_same_size, is_tensor, numel, result_type
 from cygrad._core.random_ops import bernoulli, multinomial, normal, rand, rand_like, randint, randint_like, randn, randn_like, randperm
 from cygrad._core.ranges import arange, linspace, logspace
 from cygrad._core.ranges import range_ as range

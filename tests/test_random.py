@@ -188,6 +188,10 @@ def test_refusals_leave_the_tensor_alone() -> None:
         with pytest.raises(RuntimeError):
             call()
     assert t.tolist() == [1, 2] and t._version == 0
+    with pytest.raises(RuntimeError, match="expanded size"):
+        t.bernoulli_(cygrad.zeros(3))
+    with pytest.raises(RuntimeError, match="single memory"):  # and no error of before
+        cygrad.zeros(1).expand(3).bernoulli_()
     expanded = cygrad.from_numpy(np.lib.stride_tricks.as_strided(np.zeros(1), (3,), (0,)))
     with pytest.raises(RuntimeError, match="single memory location"):
         expanded.uniform_()

@@ -303,5 +303,6 @@ cdef int result_dtype(Array* a, Array* b) noexcept nogil:
         if result < 0:
             result = t
         elif category(t) > category(result):
-            result = promote(result, t)
+            # a complex number of lower priority makes a float tensor complex, at the tensor's own precision
+            result = complex_of(result) if is_complex_code(t) and category(result) == 2 else promote(result, t)
     return result

@@ -199,7 +199,7 @@ class finfo:
         self.min = float(info.min)
         self.tiny = float(info.smallest_normal)
         self.smallest_normal = float(info.smallest_normal)
-        self.resolution = float(info.resolution)
+        self.resolution = 10.0 ** -info.precision
         self.dtype = dtype_object(real_of(code)).name
 
     def __repr__(self) -> str:

@@ -40,7 +40,7 @@ cdef int number_code(object x) except -2:
     if kind is bool:
         return BOOL
     if cnp.PyArray_CheckScalar(x):
-        return code_of_descr(cnp.PyArray_DescrFromScalar(x))
+        return code_of_descr(cnp.PyArray_DescrFromScalar(x), "tensor")
     if isinstance(x, float):
         return default_dtype()
     if isinstance(x, int):
@@ -200,7 +200,7 @@ cdef int infer_code(object data, int code, int depth) except -2:
     if isinstance(data, Tensor):
         found = (<Tensor>data).a.dtype
     elif cnp.PyArray_Check(data):
-        found = code_of_descr((<cnp.ndarray>data).descr)
+        found = code_of_descr((<cnp.ndarray>data).descr, "tensor")
     else:
         found = number_code(data)
     if found < 0:

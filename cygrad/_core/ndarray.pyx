@@ -53,7 +53,7 @@ cdef object memory_owner(Array* a):
     return owner
 
 
-cdef int code_of_descr(object descr) except? -1:
+cdef int code_of_descr(object descr, const char* operation) except? -1:
     cdef int t = type_number(descr)
     cdef int size = descr_itemsize(descr)
     cdef int code = -1
@@ -74,10 +74,10 @@ cdef int code_of_descr(object descr) except? -1:
     elif t == cnp.NPY_BYTE or t == cnp.NPY_SHORT or t == cnp.NPY_INT or t == cnp.NPY_LONG or t == cnp.NPY_LONGLONG:
         code = INT8 if size == 1 else INT16 if size == 2 else INT32 if size == 4 else INT64
     if code < 0:
-        raise TypeError(f"cygrad: can't convert np.ndarray of type {descr.type.__module__}.{descr.type.__name__}. The only supported types are: {SUPPORTED}. "
+        raise TypeError(f"cygrad.{operation.decode()}: can't convert np.ndarray of type {descr.type.__module__}.{descr.type.__name__}. The only supported types are: {SUPPORTED}. "
                         "Cast it with ndarray.astype first")
     if not is_native(descr):
-        raise ValueError("cygrad: given numpy array has byte order different from the native byte order; convert it with "
+        raise ValueError(f"cygrad.{operation.decode()}: given numpy array has byte order different from the native byte order; convert it with "
                          "array.astype(array.dtype.newbyteorder('=')) first")
     return code
 
@@ -95,7 +95,7 @@ cdef Array* array_from_ndarray(object ndarray, const char* operation) except NUL
     ndim = cnp.PyArray_NDIM(<cnp.ndarray>ndarray)
     shape = cnp.PyArray_DIMS(<cnp.ndarray>ndarray)
     strides = cnp.PyArray_STRIDES(<cnp.ndarray>ndarray)
-    code = code_of_descr((<cnp.ndarray>ndarray).descr)
+    code = code_of_descr((<cnp.ndarray>ndarray).descr, operation)
     for i in range(ndim):
         if strides[i] < 0 and shape[i] > 1:
             raise ValueError(f"cygrad.{operation.decode()}: At least one stride in the given numpy array is negative, and tensors with negative strides "
@@ -120,7 +120,7 @@ cdef Array* array_from_ndarray(object ndarray, const char* operation) except NUL
 
 cdef Array* array_from_numpy_scalar(object scalar, const char* operation) except NULL:
     # Through the descriptor: a scalar type like numpy.datetime64 is refused as an array of it is.
-    cdef int code = code_of_descr(cnp.PyArray_DescrFromScalar(scalar))
+    cdef int code = code_of_descr(cnp.PyArray_DescrFromScalar(scalar), operation)
     cdef Array* a = array_empty(code, 0, NULL)
     if a == NULL:
         raise_pending()

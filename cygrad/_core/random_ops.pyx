@@ -15,7 +15,7 @@ from cygrad._core.array cimport Array, CONTIGUOUS, array_decref, array_empty, ar
 from cygrad._core.dtypes cimport (
     BOOL, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, UINT8, default_dtype, dtype_cname, dtype_object, is_complex_code,
     is_float_code, is_integral_code)
-from cygrad._core.errors cimport raise_pending
+from cygrad._core.errors cimport error_clear, raise_pending
 from cygrad._core.from_data cimport scalar_of
 from cygrad._core.generator cimport numpy_generator
 from cygrad._core.grad_mode cimport grad_enabled
@@ -612,6 +612,7 @@ def bernoulli_(self: Tensor, p: object = 0.5, *, generator: object = None) -> Te
         q = p
         chance = probabilities(q, "Tensor.bernoulli_")
         if broadcast_shape(self.a, q.a, sizes) != self.a.ndim or tuple([sizes[i] for i in range(self.a.ndim)]) != tuple(self.shape):
+            error_clear()           # broadcast_shape may have recorded its own words for it
             raise RuntimeError(f"cygrad.Tensor.bernoulli_: The expanded size of the tensor must match: p of shape {list(p.shape)} does not expand to {list(self.shape)}")
     else:
         chance = probability(p, "Tensor.bernoulli_")
