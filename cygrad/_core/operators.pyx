@@ -215,3 +215,4 @@ recorded_ops.add = ar.add
 recorded_ops.sum_to = recorded_sum_to
 recorded_ops.cast = ops_shape.cast
 recorded_ops.clone = ops_shape.clone
+
