@@ -14,6 +14,7 @@ import cygrad._core.interop
 import cygrad._core.operators
 import cygrad._core.writes
 from cygrad import autograd, nn, optim, random, utils
+from cygrad._core.copying import UntypedStorage
 from cygrad._core.creation import (
     as_tensor,
     asarray,
@@ -32,7 +33,6 @@ from cygrad._core.creation import (
     zeros,
     zeros_like,
 )
-from cygrad._core.copying import UntypedStorage
 from cygrad._core.device import device
 from cygrad._core.dlpack import from_dlpack, to_dlpack
 from cygrad._core.dtypes import (
@@ -49,7 +49,15 @@ from cygrad._core.generated import functions
 from cygrad._core.generated.functions import *
 from cygrad._core.grad_mode import is_grad_enabled
 from cygrad._core.memory import empty_cache, memory_stats
-from cygrad._core.options import channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, strided
+from cygrad._core.options import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
 from cygrad._core.queries import is_complex, is_floating_point, is_nonzero, is_same_size, is_tensor, numel, result_type
 from cygrad._core.random_ops import (
     bernoulli,
@@ -71,8 +79,8 @@ from cygrad._core.workers import get_num_threads, set_num_threads
 from cygrad._printing import get_printoptions, printoptions, set_printoptions
 from cygrad._version import __version__
 from cygrad.autograd.grad_mode import enable_grad, no_grad, set_grad_enabled
-from cygrad.ops.contractions import einsum, tensordot
 from cygrad.ops.broadcasting import broadcast_shapes, broadcast_tensors
+from cygrad.ops.contractions import einsum, tensordot
 from cygrad.random import (
     Generator,
     default_generator,
@@ -102,8 +110,8 @@ __all__ = [
     "cfloat",
     "channels_last",
     "channels_last_3d",
-    "complex128",
     "complex64",
+    "complex128",
     "contiguous_format",
     "default_generator",
     "device",
@@ -135,10 +143,10 @@ __all__ = [
     "iinfo",
     "initial_seed",
     "int",
+    "int8",
     "int16",
     "int32",
     "int64",
-    "int8",
     "is_complex",
     "is_floating_point",
     "is_grad_enabled",
