@@ -27,27 +27,33 @@ cdef Array* positions(Array* index) noexcept nogil:
 cdef int check_positions(Array* index, Py_ssize_t low, Py_ssize_t size, int dim, int kind, const char* format) noexcept nogil:
     # index: contiguous int64; every position in low ... size - 1. format: position, dim, size
     cdef const int64_t* v = <const int64_t*>index.data
-    cdef Py_ssize_t i
-    for i in range(index.numel):
-        if unlikely(v[i] < low or v[i] >= size):
+    cdef Py_ssize_t i, n = index.numel
+    cdef int64_t wrong = 0
+    for i in range(n):                   # the sign bit gathers what lies outside: no branch an element
+        wrong |= (v[i] - low) | (size - 1 - v[i])
+    if likely(wrong >= 0):
+        return 0
+    for i in range(n):
+        if v[i] < low or v[i] >= size:
             return fail_i(kind, format, v[i], dim, size)
     return 0
 
 
 # ---- gather and scatter ---------------------------------------------------------------------------------------------
 # Loops over index's elements. args: 0 index, 1 the side as large as index, 2 the side that is addressed; data: bytes between its neighbours along dim.
+# Strides go to locals first: stores through char* might change them, as far as the compiler knows.
 
 
 cdef void gather_run(Bits* unused, char** args, const Py_ssize_t* count, const Py_ssize_t* strides, void* data) noexcept nogil:
     cdef const char* index = args[0]
     cdef char* to = args[1]
     cdef const char* source = args[2]
-    cdef Py_ssize_t i, step = (<Py_ssize_t*>data)[0]
-    for i in range(count[0]):
+    cdef Py_ssize_t i, step = (<Py_ssize_t*>data)[0], index_stride = strides[0], small_stride = strides[1], large_stride = strides[2], n = count[0]
+    for i in range(n):
         (<Bits*>to)[0] = (<const Bits*>(source + (<const int64_t*>index)[0] * step))[0]
-        index += strides[0]
-        to += strides[1]
-        source += strides[2]
+        index += index_stride
+        to += small_stride
+        source += large_stride
 
 
 cdef void gather_1(char** args, const Py_ssize_t* count, const Py_ssize_t* strides, void* data) noexcept nogil:
@@ -74,12 +80,12 @@ cdef void scatter_run(Bits* unused, char** args, const Py_ssize_t* count, const 
     cdef const char* index = args[0]
     cdef const char* source = args[1]
     cdef char* to = args[2]
-    cdef Py_ssize_t i, step = (<Py_ssize_t*>data)[0]
-    for i in range(count[0]):
+    cdef Py_ssize_t i, step = (<Py_ssize_t*>data)[0], index_stride = strides[0], small_stride = strides[1], large_stride = strides[2], n = count[0]
+    for i in range(n):
         (<Bits*>(to + (<const int64_t*>index)[0] * step))[0] = (<const Bits*>source)[0]
-        index += strides[0]
-        source += strides[1]
-        to += strides[2]
+        index += index_stride
+        source += small_stride
+        to += large_stride
 
 
 cdef void scatter_1(char** args, const Py_ssize_t* count, const Py_ssize_t* strides, void* data) noexcept nogil:
@@ -107,15 +113,15 @@ cdef void add_at_run(Addend* unused, int width, char** args, const Py_ssize_t* c
     cdef const char* source = args[1]
     cdef char* to = args[2]
     cdef Addend* place
-    cdef Py_ssize_t i, step = (<Py_ssize_t*>data)[0]
-    for i in range(count[0]):
+    cdef Py_ssize_t i, step = (<Py_ssize_t*>data)[0], index_stride = strides[0], small_stride = strides[1], large_stride = strides[2], n = count[0]
+    for i in range(n):
         place = <Addend*>(to + (<const int64_t*>index)[0] * step)
         place[0] = place[0] + (<const Addend*>source)[0]
         if width == 2:
             place[1] = place[1] + (<const Addend*>source)[1]
-        index += strides[0]
-        source += strides[1]
-        to += strides[2]
+        index += index_stride
+        source += small_stride
+        to += large_stride
 
 
 cdef void add_at_f4(char** args, const Py_ssize_t* count, const Py_ssize_t* strides, void* data) noexcept nogil:

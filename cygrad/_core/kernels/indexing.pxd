@@ -10,6 +10,7 @@
 from cygrad._core.array cimport Array, IntList
 
 cdef Array* index(Array* a, Array** indices, int n) noexcept nogil
+cdef Array* index_region(Array* a, Array** indices, int n) noexcept nogil                                  # for its shape alone: as index, but nothing is read and no element means anything
 cdef Array* index_backward(Array* grad, const IntList* sizes, Array** indices, int n) noexcept nogil       # zeros(sizes) with grad added at the places read
 cdef Array* index_put(Array* a, Array** indices, int n, Array* values, bint accumulate) noexcept nogil      # values NULL: 0; a wrapped number is cast, other dtypes must match
 cdef int index_put_(Array* target, Array** indices, int n, Array* values, bint accumulate) noexcept nogil

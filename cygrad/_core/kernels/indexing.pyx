@@ -417,6 +417,17 @@ cdef Array* index(Array* a, Array** indices, int n) noexcept nogil:
     return result
 
 
+cdef Array* index_region(Array* a, Array** indices, int n) noexcept nogil:
+    cdef Plan p
+    cdef Array* result
+    if a == NULL or plan_init(&p, a.ndim, a.shape, a.strides, indices, n) < 0:
+        return NULL
+    memset(p.steps, 0, sizeof(p.steps))
+    result = array_view(a, a.dtype, a.data, p.ndim, p.shape, p.steps)
+    plan_free(&p)
+    return result
+
+
 cdef int value_strides(Array* values, int ndim, const Py_ssize_t* shape, Py_ssize_t* strides) noexcept nogil:
     # strides with which values broadcasts to shape, or -1
     cdef int d, k

@@ -41,24 +41,29 @@ cdef Array* flat_mask(Array* mask) noexcept nogil:
 
 
 cdef void true_places(Array* mask, Py_ssize_t* out, Py_ssize_t across) noexcept nogil:
-    # coordinates of the True elements of a contiguous mask: of element k in dim d at out[k + d * across]
+    # coordinates of the True elements of a contiguous mask, of which there are `across`: of element k in dim d at out[k + d * across]
     cdef Py_ssize_t at[MAX_DIMS]
     cdef const char* m = mask.data
     cdef int d, last = mask.ndim - 1
-    cdef Py_ssize_t i, row, rows, length
-    if mask.ndim == 0 or mask.numel == 0:
+    cdef Py_ssize_t i, row, rows, length, first, k = 0
+    if mask.ndim == 0 or across == 0:
         return
     for d in range(mask.ndim):
         at[d] = 0
     length = mask.shape[last]
     rows = mask.numel // length
     for row in range(rows):
-        for i in range(length):
-            if m[i] != 0:
-                for d in range(last):
-                    out[d * across] = at[d]
-                out[last * across] = i
-                out += 1
+        first = k
+        i = 0
+        while i < length and k < across:
+            out[last * across + k] = i
+            k += m[i] != 0
+            i += 1
+        for d in range(last):
+            for i in range(first, k):
+                out[d * across + i] = at[d]
+        if k == across:
+            return
         m += length
         d = last - 1
         while d >= 0:
@@ -96,39 +101,40 @@ cdef Array* nonzero(Array* a) noexcept nogil:
     return result
 
 
-cdef inline void take_where(Bits* to, Py_ssize_t count, const char* mask, const Bits* source) noexcept nogil:
-    # `to` has room for as many as are True
-    cdef Py_ssize_t i
-    for i in range(count):
+cdef inline void take_where(Bits* to, Py_ssize_t trues, const char* mask, const Bits* source) noexcept nogil:
+    # Without a branch, which a mask without order would have mispredicted every second time: each element is written where the next True one belongs.
+    cdef Py_ssize_t i = 0, k = 0
+    while k < trues:
+        to[k] = source[i]
+        k += mask[i] != 0
+        i += 1
+
+
+cdef inline void put_where(Bits* to, Py_ssize_t trues, const char* mask, const Bits* source) noexcept nogil:
+    cdef Py_ssize_t i = 0, k = 0
+    while k < trues:
         if mask[i] != 0:
-            to[0] = source[i]
-            to += 1
+            to[i] = source[k]
+            k += 1
+        i += 1
 
 
-cdef inline void put_where(Bits* to, Py_ssize_t count, const char* mask, const Bits* source) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(count):
-        if mask[i] != 0:
-            to[i] = source[0]
-            source += 1
-
-
-cdef void move_where(int itemsize, bint put, char* to, Py_ssize_t count, const char* mask, const char* source) noexcept nogil:
+cdef void move_where(int itemsize, bint put, char* to, Py_ssize_t trues, const char* mask, const char* source) noexcept nogil:
     if itemsize == 4:
-        if put: put_where[uint32_t](<uint32_t*>to, count, mask, <const uint32_t*>source)
-        else: take_where[uint32_t](<uint32_t*>to, count, mask, <const uint32_t*>source)
+        if put: put_where[uint32_t](<uint32_t*>to, trues, mask, <const uint32_t*>source)
+        else: take_where[uint32_t](<uint32_t*>to, trues, mask, <const uint32_t*>source)
     elif itemsize == 8:
-        if put: put_where[uint64_t](<uint64_t*>to, count, mask, <const uint64_t*>source)
-        else: take_where[uint64_t](<uint64_t*>to, count, mask, <const uint64_t*>source)
+        if put: put_where[uint64_t](<uint64_t*>to, trues, mask, <const uint64_t*>source)
+        else: take_where[uint64_t](<uint64_t*>to, trues, mask, <const uint64_t*>source)
     elif itemsize == 1:
-        if put: put_where[uint8_t](<uint8_t*>to, count, mask, <const uint8_t*>source)
-        else: take_where[uint8_t](<uint8_t*>to, count, mask, <const uint8_t*>source)
+        if put: put_where[uint8_t](<uint8_t*>to, trues, mask, <const uint8_t*>source)
+        else: take_where[uint8_t](<uint8_t*>to, trues, mask, <const uint8_t*>source)
     elif itemsize == 2:
-        if put: put_where[uint16_t](<uint16_t*>to, count, mask, <const uint16_t*>source)
-        else: take_where[uint16_t](<uint16_t*>to, count, mask, <const uint16_t*>source)
+        if put: put_where[uint16_t](<uint16_t*>to, trues, mask, <const uint16_t*>source)
+        else: take_where[uint16_t](<uint16_t*>to, trues, mask, <const uint16_t*>source)
     else:
-        if put: put_where[Pair](<Pair*>to, count, mask, <const Pair*>source)
-        else: take_where[Pair](<Pair*>to, count, mask, <const Pair*>source)
+        if put: put_where[Pair](<Pair*>to, trues, mask, <const Pair*>source)
+        else: take_where[Pair](<Pair*>to, trues, mask, <const Pair*>source)
 
 
 cdef Array* spread(Array* a, int ndim, const Py_ssize_t* shape) noexcept nogil:
@@ -168,7 +174,7 @@ cdef Array* masked_select(Array* a, Array* mask) noexcept nogil:
         count = count_true(m.data, m.numel)
         result = array_empty(a.dtype, 1, &count)
         if result != NULL:
-            move_where(ITEMSIZE[a.dtype], False, result.data, m.numel, m.data, values.data)
+            move_where(ITEMSIZE[a.dtype], False, result.data, count, m.data, values.data)
     array_decref(values)
     array_decref(m)
     return result
@@ -199,7 +205,7 @@ cdef Array* masked_select_backward(Array* grad, const IntList* sizes, Array* mas
         else:
             whole = array_zeros(grad.dtype, ndim, shape)
     if whole != NULL:
-        move_where(ITEMSIZE[grad.dtype], True, whole.data, m.numel, m.data, dense.data)
+        move_where(ITEMSIZE[grad.dtype], True, whole.data, dense.numel, m.data, dense.data)
         if ndim == sizes.n and equal_sizes(ndim, shape, sizes.v):
             result = array_incref(whole)
         else:
@@ -228,6 +234,7 @@ cdef int masked_scatter_(Array* target, Array* mask, Array* source) noexcept nog
     cdef Array* m
     cdef Array* dense = NULL
     cdef Array* work = NULL
+    cdef Py_ssize_t trues
     cdef int status = -1
     if target == NULL or mask == NULL or source == NULL or check_mask(mask, "masked_scatter") < 0:
         return -1
@@ -236,7 +243,8 @@ cdef int masked_scatter_(Array* target, Array* mask, Array* source) noexcept nog
     m = spread(mask, target.ndim, target.shape)
     if m == NULL:
         return -1
-    if count_true(m.data, m.numel) > source.numel:
+    trues = count_true(m.data, m.numel)
+    if trues > source.numel:
         array_decref(m)
         return fail_i(ERR_RUNTIME, "masked_scatter: Number of elements of source < number of ones in mask: the source has %ld", source.numel, 0, 0)
     dense = clone(source) if memory_overlaps(target, source) else contiguous(source)
@@ -247,12 +255,12 @@ cdef int masked_scatter_(Array* target, Array* mask, Array* source) noexcept nog
         work = NULL
     if dense != NULL:
         if target.flags & CONTIGUOUS:
-            move_where(ITEMSIZE[target.dtype], True, target.data, m.numel, m.data, dense.data)
+            move_where(ITEMSIZE[target.dtype], True, target.data, trues, m.data, dense.data)
             status = 0
         else:
             work = contiguous(target)
             if work != NULL:
-                move_where(ITEMSIZE[target.dtype], True, work.data, m.numel, m.data, dense.data)
+                move_where(ITEMSIZE[target.dtype], True, work.data, trues, m.data, dense.data)
                 status = copy_into(target, work)
     array_decref(work)
     array_decref(dense)

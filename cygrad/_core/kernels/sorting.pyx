@@ -131,6 +131,43 @@ cdef void sift(Key* keys, int64_t* at, Py_ssize_t parent, Py_ssize_t k, bint des
     at[parent] = position
 
 
+cdef void quick_select(Key* keys, int64_t* at, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
+    # puts what belongs at place k of the ascending order there (C. A. R. Hoare, Algorithm 65: Find, 1961); sorts where pivots keep being bad
+    cdef Py_ssize_t low = 0, high = n - 1, i, j, rounds = 0
+    cdef Key pivot, other
+    while high > low:
+        rounds += 1
+        if rounds > 64:
+            merge_sort(keys, at, keys + n, at + n, n, False)
+            return
+        pivot = keys[low + (high - low) // 2]
+        if before(keys[high], keys[low], False) != before(keys[high], pivot, False):
+            other = keys[high]
+        elif before(keys[low], pivot, False) != before(keys[low], keys[high], False):
+            other = keys[low]
+        else:
+            other = pivot
+        pivot = other                      # the middle one of three
+        i = low
+        j = high
+        while i <= j:
+            while before(keys[i], pivot, False):
+                i += 1
+            while before(pivot, keys[j], False):
+                j -= 1
+            if i <= j:
+                keys[i], keys[j] = keys[j], keys[i]
+                at[i], at[j] = at[j], at[i]
+                i += 1
+                j -= 1
+        if k <= j:
+            high = j
+        elif k >= i:
+            low = i
+        else:
+            return
+
+
 cdef Py_ssize_t lane(Key* keys, int64_t* at, Py_ssize_t n, Pick pick, Py_ssize_t count, bint descending) noexcept nogil:
     # orders one lane as far as needed; the place of the first result
     cdef Py_ssize_t i, numbers = n
@@ -150,10 +187,12 @@ cdef Py_ssize_t lane(Key* keys, int64_t* at, Py_ssize_t n, Pick pick, Py_ssize_t
             heap_select(keys, at, n, count, descending)
             merge_sort(keys, at, keys + n, at + n, count, descending)
         return 0
-    merge_sort(keys, at, keys + n, at + n, n, descending)
     if pick == PICK_FIRST:
+        merge_sort(keys, at, keys + n, at + n, n, descending)
         return 0
-    return count - 1 if pick == PICK_KTH else (numbers - 1) // 2
+    i = count - 1 if pick == PICK_KTH else (numbers - 1) // 2
+    quick_select(keys, at, n, i)
+    return i
 
 
 cdef void lanes(Key* keys, int64_t* at, Array* a, int d, Array* values, Array* places, Py_ssize_t n, Py_ssize_t results, Pick pick, Py_ssize_t count, bint descending) noexcept nogil:
