@@ -274,8 +274,17 @@ class OpsEmitter:
         self.body += ["", signature + ":", *indented([*declarations, *lines]), ""]
 
     def inplace_composition(self, o: Operation, lines: list[str], declarations: list[str]) -> None:
-        """An in-place variant of a composition would record its parts wrongly: refused in the table."""
-        raise TableError(f"{o.raw.file}:{o.raw.line}: {o.raw.text('name')}: inplace: a composition has no in-place variant; write its own entry")
+        """The in-place variant of a composition: that of its outermost operation."""
+        call = o.compose
+        inner = self.table.operations.get(call.function.name) if isinstance(call, Call) else None
+        first = o.signature.arguments[0].name
+        if not isinstance(call, Call) or inner is None or not inner.inplace or not (isinstance(call.arguments[0], Variable) and call.arguments[0].name == first):
+            raise TableError(f"{o.raw.file}:{o.raw.line}: {o.raw.text('name')}: inplace: the composition must end in an in-place operation on {first!r}")
+        writer = TensorWriter(self.module, *scopes(o.signature.arguments, nogil=False))
+        name = self.module.recorded(call.function.name, inplace=True)
+        text = f"return {name}({', '.join(writer.arguments(call))})"
+        declarations += writer.declarations
+        lines.append(text)
 
     def forward_body(self, o: Operation, lines: list[str], declarations: list[str]) -> None:
         """Forward, wrapping, recording."""
@@ -334,7 +343,11 @@ class OpsEmitter:
             text = f"{target}({', '.join(passed)})"
         else:
             raise TableError(f"{o.raw.file}:{o.raw.line}: {o.raw.text('name')}: forward: has no form on Arrays")
-        return [*before, *self.guarded(f"out_ = {text}", list(names.values()), declarations)]
+        statements = self.guarded(f"out_ = {text}", list(names.values()), declarations)
+        if arrays and any(isinstance(e, Call) and "_backward" in e.function.name for e in walk(o.forward or Constant(Kind.BOOL, True))):
+            first = names[arrays[0].name]  # such kernels may write into a gradient that nobody else holds; here a Tensor does
+            statements = [f"array_incref({first})", *statements, f"array_decref({first})"]
+        return [*before, *statements]
 
     def guarded(self, statement: str, arrays: list[str], declarations: list[str]) -> list[str]:
         """The call of a kernel, without the GIL where the work is large."""
@@ -430,7 +443,10 @@ class OpsEmitter:
             inner += ["for i_ in range(count_):", f"    edge_set(n_, i_, <Tensor>{local(o.list_input)}[i_], NULL)"]
         else:
             for k, name in enumerate(edges):
-                inner.append(f"edge_set(n_, {k}, {local(name)}, {'result_.a' if broadcast and name in tensor_inputs else 'NULL'})")
+                if o.broadcast:
+                    inner.append(f"edge_set_broadcast(n_, {k}, {local(name)})")
+                else:
+                    inner.append(f"edge_set(n_, {k}, {local(name)}, {'result_.a' if broadcast and name in tensor_inputs else 'NULL'})")
         inner += self.save_inputs(o, old=None)
         inner += self.save_values(o)
         if o.returns_list:

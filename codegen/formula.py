@@ -102,6 +102,14 @@ class TensorsLiteral(Expression):
 
 
 @dataclass(frozen=True)
+class Output(Expression):
+    """`call(...)[0]`: one of several results of a composition's part."""
+
+    of: Call
+    index: int
+
+
+@dataclass(frozen=True)
 class AsArray(Expression):
     """A C number as a wrapped 0-d Array."""
 
@@ -128,6 +136,7 @@ FACTS: Mapping[str, tuple[Kind, tuple[Kind, ...]]] = {
     "tile_repeats": (Kind.INTS, (Kind.INTS,)),
     "narrow_start": (Kind.INT, (Kind.INT, Kind.INT, Kind.INT)),
     "chunk_size": (Kind.INT, (Kind.INT, Kind.INT)),
+    "has_sizes": (Kind.BOOL, (Kind.INTS,)),
     "viewable": (Kind.BOOL, (Kind.INTS,)),  # view(x, sizes) is possible without a copy
 }
 
@@ -232,10 +241,14 @@ class Parser:
         return Variable(self.scope[name], name)
 
     def subscript(self, node: ast.Subscript) -> Expression:
-        """`grads[i]`."""
+        """`grads[i]`, or one result of a call that gives several."""
+        if isinstance(node.value, ast.Call) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):
+            called = self.visit(node.value)
+            if isinstance(called, Call) and called.function.several:
+                return Output(Kind.TENSOR, called, node.slice.value)
         if not (isinstance(node.value, ast.Name) and node.value.id == "grads" and "grads" in self.scope
                 and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int)):
-            raise TableError(f"only grads[number] can be subscripted, not {ast.unparse(node)!r}")
+            raise TableError(f"only grads[number] and calls with several results can be subscripted, not {ast.unparse(node)!r}")
         return Variable(Kind.TENSOR, "grads", node.slice.value)
 
     def call(self, node: ast.Call) -> Expression:
@@ -257,6 +270,11 @@ class Parser:
             if value is None or value.kind is not Kind.INTS:
                 raise TableError("length() takes a list of integers")
             return Arithmetic(Kind.INT, "length", (value,))
+        if name == "choice":
+            # the number of a string among its choices, from 0 on
+            if len(node.args) != 1 or not isinstance(node.args[0], ast.Name) or node.args[0].id not in self.choices:
+                raise TableError("choice() takes the name of a string argument")
+            return Arithmetic(Kind.INT, "-", (Variable(Kind.INT, node.args[0].id), Constant(Kind.INT, 1)))
         if name == "scalar":
             if len(node.args) != 1:
                 raise TableError("scalar() takes one number")
@@ -433,7 +451,7 @@ def walk(e: Expression) -> Iterator[Expression]:
         parts = (e.test, e.then, e.otherwise)
     elif isinstance(e, IntsLiteral | TensorsLiteral):
         parts = e.items
-    elif isinstance(e, AsArray):
+    elif isinstance(e, AsArray | Output):
         parts = (e.of,)
     elif isinstance(e, Fact):
         parts = e.arguments

@@ -18,7 +18,7 @@ from codegen.schema import Argument, Signature, TableError, parse_signature, spl
 
 KEYS = {
     "name", "node", "variants", "forward", "compose", "python", "view", "inplace", "outputs", "non_differentiable", "nondiff", "numbers", "choices",
-    "exact", "doc", "constants", "saves", "aliases", "count", "shapes",
+    "exact", "doc", "constants", "saves", "aliases", "count", "shapes", "broadcast",
 }
 HELPER_KEYS = {"name", "body", "python", "several"}
 VARIANTS = {"function", "method", "property", "none"}
@@ -107,6 +107,7 @@ class Operation:
     values: tuple[SavedValue, ...] = ()
     outputs: tuple[str, ...] = ()  # names of several results
     differentiable_outputs: tuple[int, ...] = (0,)
+    broadcast: bool = False  # formulas give the shape to which the inputs broadcast, which is not the result's
     view: bool = False
     inplace: bool = False
     count: Expression | None = None  # how many results, where that is known at run time only
@@ -309,7 +310,7 @@ def build_operation(raw: Raw, family: str, signature: Signature, table: Table, r
     operation = Operation(
         raw, family, signature, raw.text("node") or f"{camel_case(signature.identifier)}Backward0", variants, None, None, raw.text("python"),
         outputs=outputs, view=raw.flag("view"), inplace=raw.flag("inplace"), choices=choices, doc=raw.text("doc") or "",
-        aliases=raw.names("aliases"), shapes=raw.names("shapes"),
+        aliases=raw.names("aliases"), shapes=raw.names("shapes"), broadcast=raw.flag("broadcast"),
     )
     scope = {a.name: a.kind for a in signature.arguments}
     if "compose" in raw.values:
@@ -436,7 +437,10 @@ def compute_saved(operation: Operation, shown: list[Expression]) -> None:
     values: dict[str, SavedValue] = {}
     formulas = [*enumerate(operation.gradients.values()), *((len(edges) - 1, e) for e in shown if edges)]
     for edge, expression in formulas:
+        read = {v.name for v in walk(expression) if isinstance(v, Variable)}
         for part in walk(expression):
+            if isinstance(part, Fact) and part.of in read:
+                continue  # read off the tensor, which is saved anyhow
             if isinstance(part, Fact) and (part.of in arguments or part.of in results):
                 name = fact_name(part)
                 values.setdefault(name, SavedValue(name, part.kind, part))

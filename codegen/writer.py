@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from codegen.formula import (
-    CHECKED_FACTS, Arithmetic, AsArray, Call, Conditional, Constant, Expression, Fact, IntsLiteral, IsNone, TensorsLiteral, Variable, walk)
+    CHECKED_FACTS, Arithmetic, AsArray, Call, Conditional, Constant, Expression, Fact, IntsLiteral, IsNone, Output, TensorsLiteral, Variable, walk)
 from codegen.kernels import Kernel
 from codegen.schema import Argument, Kind, TableError
 from codegen.table import Helper, Operation, Table
@@ -71,11 +71,12 @@ class Module:
         self.enums[name] = self.table.enums[name]
         return name
 
-    def recorded(self, name: str) -> str:
-        """The C name of an operation or helper on Tensors here."""
+    def recorded(self, name: str, inplace: bool = False) -> str:
+        """The C name of an operation (or its in-place variant) or helper on Tensors here."""
+        full = name + ("_" if inplace else "")
         if name not in self.functions:
-            self.operations[name] = module_of(self.table, name)
-        return name if name in self.functions else f"o_{name}"
+            self.operations[full] = module_of(self.table, name)
+        return full if name in self.functions else f"o_{full}"
 
     def nogil(self, name: str) -> str | None:
         """The C name of an operation or helper on Arrays here; None: it has no such form."""
@@ -281,7 +282,7 @@ class ExpressionWriter:
         if e.fact == "strides":
             return f"ints_strides(&{self.int_list()}, {array})"
         if e.arguments or e.fact == "reversed_dims":
-            function = {"size": "size_at", "viewable": "view_possible"}.get(e.fact, f"fact_{e.fact}")
+            function = {"size": "size_at", "viewable": "view_possible", "has_sizes": "sizes_equal"}.get(e.fact, f"fact_{e.fact}")
             into = [f"&{self.int_list()}"] if e.kind is Kind.INTS else []
             return f"{function}({', '.join([*into, array, *(self.value(a) for a in e.arguments)])})"
         read = {"ndim": "{}.ndim", "numel": "{}.numel", "dtype": "{}.dtype", "is_complex": "is_complex_code({}.dtype)",
@@ -451,6 +452,8 @@ class TensorWriter(ExpressionWriter):
             return self.call(e)
         if isinstance(e, Conditional):
             return f"({self.tensor(e.then)} if {self.value(e.test)} else {self.tensor(e.otherwise)})"
+        if isinstance(e, Output):
+            return f"(<Tensor>{self.call(e.of)}[{e.index}])"
         if isinstance(e, TensorsLiteral):
             return f"[{', '.join(self.tensor(i) for i in e.items)}]"
         raise TableError(f"{e!r} is no tensor")
@@ -468,12 +471,14 @@ class TensorWriter(ExpressionWriter):
             self.module.python_functions.add(e.function.name)
             arguments = [self.python_argument(a, p) for a, p in zip(e.arguments, e.function.parameters, strict=True)]
             return f"<{'list' if e.kind is Kind.TENSORS else 'Tensor?'}>formulas_.{e.function.name}({', '.join(arguments)})"
-        name = self.module.recorded(e.function.name)
-        arguments = [
+        return f"{self.module.recorded(e.function.name)}({', '.join(self.arguments(e))})"
+
+    def arguments(self, e: Call) -> list[str]:
+        """The arguments of a call on Tensors."""
+        return [
             self.tensor(a) if p.kind.is_array or p.kind is Kind.TENSORS else self.number_argument(a, p)
             for a, p in zip(e.arguments, e.function.parameters, strict=True)
         ]
-        return f"{name}({', '.join(arguments)})"
 
     def python_argument(self, e: Expression, parameter: Argument) -> str:
         """An argument as a Python object."""

@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 from cygrad._core.array cimport Array, IntList, array_incref, array_decref
 from cygrad._core.atomics cimport likely
 from cygrad._core.dtypes cimport ITEMSIZE
-from cygrad._core.node cimport ApplyC, ApplyRecorded, NodeState, NodeType
+from cygrad._core.node cimport ApplyC, ApplyRecorded, Node, NodeState, NodeType
 from cygrad._core.tensor cimport Tensor
 
 cdef extern from "Python.h":
@@ -91,6 +91,7 @@ cdef inline const IntList* ints3(IntList* into, Py_ssize_t a, Py_ssize_t b, Py_s
 cdef const IntList* ints_sizes(IntList* into, Array* a) noexcept nogil           # the shape
 cdef const IntList* ints_strides(IntList* into, Array* a) noexcept nogil         # the strides, in elements
 cdef Py_ssize_t size_at(Array* a, Py_ssize_t dim) noexcept nogil                 # size of a dim that may be negative; 1 for 0-d; -1 with IndexError recorded
+cdef bint sizes_equal(Array* a, const IntList* sizes) noexcept nogil
 cdef bint view_possible(Array* a, const IntList* sizes) noexcept nogil           # view(a, sizes) needs no copy (also true for sizes that do not fit: view says so)
 cdef inline Py_ssize_t offset_of(Array* a) noexcept nogil:
     return (a.data - a.storage.data) // ITEMSIZE[a.dtype]
@@ -117,6 +118,8 @@ cdef int node_type_set(NodeType* t, const char* name, ApplyC apply, int n_output
 cdef int node_type_choices(NodeType* t, const char* name, const char* choices) except -1   # _saved_<name> shows the string, not its number
 cdef int node_type_constant(NodeType* t, const char* name, object value) except -1       # _saved_<name> is always this
 cdef int node_type_shape(NodeType* t, const char* name) except -1                        # _saved_<name>_sym_sizes and _sym_strides of that saved tensor
+
+cdef int edge_set_broadcast(Node n, int k, Tensor t) except -1                            # edge_set, and the gradient is always summed to t's shape
 
 # Several results
 cdef Array** arrays_new(Py_ssize_t n) except NULL                                # room for n results; arrays_free gives it back

@@ -8,7 +8,7 @@ from cygrad._core.errors cimport error_clear, raise_pending
 from cygrad._core.kernels.copy cimport clone, copy_into
 from cygrad._core.kernels.shape cimport infer_sizes, view_strides
 from cygrad._core.memory cimport block_alloc, block_free
-from cygrad._core.node cimport val_set_ints, node_register
+from cygrad._core.node cimport intlist_save, val_set_ints, node_register
 from cygrad._core.tensor cimport needs_grad, tensor_wrap, version_bump
 
 cdef extern from "Python.h":
@@ -87,6 +87,16 @@ cdef Py_ssize_t size_at(Array* a, Py_ssize_t dim) noexcept nogil:
     if d < 0:
         return -1
     return a.shape[d] if a.ndim else 1
+
+
+cdef bint sizes_equal(Array* a, const IntList* sizes) noexcept nogil:
+    cdef int i
+    if a == NULL or a.ndim != sizes.n:
+        return False
+    for i in range(a.ndim):
+        if a.shape[i] != sizes.v[i]:
+            return False
+    return True
 
 
 cdef bint view_possible(Array* a, const IntList* sizes) noexcept nogil:
@@ -249,6 +259,15 @@ cdef int node_type_shape(NodeType* t, const char* name) except -1:
 
     setattr(cls, attribute + "_sym_sizes", property(sizes))
     setattr(cls, attribute + "_sym_strides", property(strides))
+    return 0
+
+
+cdef int edge_set_broadcast(Node n, int k, Tensor t) except -1:
+    edge_set(n, k, t, NULL)
+    if n.s.edges[k].next != NULL:
+        n.s.edges[k].shape = intlist_save(t.a.shape, t.a.ndim)
+        if n.s.edges[k].shape == NULL:
+            raise_pending()
     return 0
 
 

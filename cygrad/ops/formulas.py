@@ -100,6 +100,34 @@ def matmul_batched(self: Tensor, other: Tensor) -> Tensor:
     return left.bmm(right).view([*batch, n, p])
 
 
+def crop(x: Tensor, sizes: Sequence[int]) -> Tensor:
+    """The first ``sizes`` places along every dim: what scatter reads of a source that is larger than its index."""
+    for dim, size in enumerate(sizes):
+        x = x.narrow(dim, 0, size)
+    return x
+
+
+def prod_backward(grad: Tensor, self: Tensor, dim: Sequence[int] | None, keepdim: bool) -> Tensor:
+    """The VJP of a product: the gradient times the conjugate of the product of all other elements, which needs no division.
+
+    That product is the product of the elements before times that of the elements behind.
+    """
+    if not dim:
+        return prod_backward(grad.reshape(1), self.reshape(-1), [0], True).reshape(self.shape)
+    d = dim[0] + self.ndim if dim[0] < 0 else dim[0]
+    if self.ndim == 0:
+        return grad
+    if not keepdim:
+        grad = grad.unsqueeze(d)
+    n = self.shape[d]
+    if n == 0:
+        return grad.expand(self.shape)
+    ones = ones_like(self.narrow(d, 0, 1))
+    before = ops.cat([ones, self.narrow(d, 0, n - 1)], d).cumprod(d)
+    behind = ops.cat([ones, self.flip(d).narrow(d, 0, n - 1)], d).cumprod(d).flip(d)
+    return grad * (before * behind).conj()
+
+
 def _product(sizes: Sequence[int]) -> int:
     result = 1
     for n in sizes:
