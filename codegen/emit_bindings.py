@@ -204,7 +204,7 @@ class BindingsEmitter:
             lists += a.kind in (Kind.INTS, Kind.INTS_OPT)
         text = f"c_{identifier}({', '.join(arguments)})"
         if o.outputs and not inplace:
-            return f"R_{self.returned(o)}({text})"
+            return f"R_{self.returned(o)}._make({text})"
         return f"tuple({text})" if o.returns_list and not inplace else text
 
     def returned(self, o: Operation) -> str:

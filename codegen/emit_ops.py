@@ -66,7 +66,7 @@ def list_kernel(table: Table, expression: Expression) -> bool:
 def value_text(value: SavedValue, k: int) -> str:
     """A saved value as a C expression."""
     if value.kind in (Kind.INTS, Kind.INTS_OPT):
-        return f"<const IntList*>node_.vals[{k}].list"
+        return f"(<const IntList*>node_.vals[{k}].list)"
     if value.kind is Kind.FLOAT:
         return f"node_.vals[{k}].d"
     if value.kind in (Kind.DTYPE, Kind.DTYPE_OPT, Kind.STR, Kind.STR_OPT):
@@ -296,6 +296,12 @@ class OpsEmitter:
             declarations += ["cdef int out_", *writer.declarations]
             lines += [f"out_ = {text}", "if out_ < 0:", "    raise_pending()", "return out_ != 0"]
             return
+        for name in o.refuses:
+            lines += [
+                f"if needs_grad({local(name)}) and grad_enabled():",
+                f'    raise RuntimeError("cygrad: the function \'{o.raw.text("name").split("(")[0].split(".")[0].removesuffix("_forward")}\' is not differentiable '
+                f'with respect to argument \'{name}\'. This input cannot have requires_grad True: detach() it")',
+            ]
         if o.returns_list:
             self.counted_forward(o, lines, declarations)
         elif several:

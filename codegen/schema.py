@@ -81,7 +81,7 @@ class Signature:
         return next((a for a in self.arguments if a.name == name), None)
 
 
-_HEAD = re.compile(r"^(?P<name>\w+)(?:\.(?P<overload>\w+))?\((?P<arguments>.*)\)(?:\s*->\s*(?P<returns>.+))?$")
+_HEAD = re.compile(r"^(?P<name>\w+)(?:\.(?P<overload>\w+))?\((?P<arguments>[^()]*)\)(?:\s*->\s*(?P<returns>.+))?$")
 _ARGUMENT = re.compile(r"^(?P<type>[A-Za-z]+)(?P<list>\[\d*\])?(?P<optional>\?)?\s+(?P<name>[A-Za-z_]\w*)(?:\s*=\s*(?P<default>.+))?$")
 
 

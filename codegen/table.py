@@ -18,7 +18,7 @@ from codegen.schema import Argument, Signature, TableError, parse_signature, spl
 
 KEYS = {
     "name", "node", "variants", "forward", "compose", "python", "view", "inplace", "outputs", "non_differentiable", "nondiff", "numbers", "choices",
-    "exact", "doc", "constants", "saves", "aliases", "count", "shapes", "broadcast",
+    "exact", "doc", "constants", "saves", "aliases", "count", "shapes", "broadcast", "refuses",
 }
 HELPER_KEYS = {"name", "body", "python", "several"}
 VARIANTS = {"function", "method", "property", "none"}
@@ -107,6 +107,7 @@ class Operation:
     values: tuple[SavedValue, ...] = ()
     outputs: tuple[str, ...] = ()  # names of several results
     differentiable_outputs: tuple[int, ...] = (0,)
+    refuses: tuple[str, ...] = ()  # inputs that must not require grad while others do
     broadcast: bool = False  # formulas give the shape to which the inputs broadcast, which is not the result's
     view: bool = False
     inplace: bool = False
@@ -311,6 +312,7 @@ def build_operation(raw: Raw, family: str, signature: Signature, table: Table, r
         raw, family, signature, raw.text("node") or f"{camel_case(signature.identifier)}Backward0", variants, None, None, raw.text("python"),
         outputs=outputs, view=raw.flag("view"), inplace=raw.flag("inplace"), choices=choices, doc=raw.text("doc") or "",
         aliases=raw.names("aliases"), shapes=raw.names("shapes"), broadcast=raw.flag("broadcast"),
+        refuses=raw.names("refuses"),
     )
     scope = {a.name: a.kind for a in signature.arguments}
     if "compose" in raw.values:

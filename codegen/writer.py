@@ -296,7 +296,7 @@ class ExpressionWriter:
         if e.op == "neg":
             return f"(-({parts[0]}))"
         if e.op == "length":
-            return f"{parts[0]}.n"
+            return f"({parts[0]}).n"
         if e.op == "not":
             return f"(not ({parts[0]}))"
         if e.op == "/":

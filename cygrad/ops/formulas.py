@@ -128,6 +128,28 @@ def prod_backward(grad: Tensor, self: Tensor, dim: Sequence[int] | None, keepdim
     return grad * (before * behind).conj()
 
 
+def cumprod_backward(grad: Tensor, self: Tensor, dim: int) -> Tensor:
+    """The VJP of a running product, right with zeros: entry i gets the sum over j >= i of grad[j] times the conjugate of the product over k <= j, k != i.
+
+    That product is the running product before i, times the running product that starts behind i: a triangle of n * n products.
+    """
+    if self.ndim == 0:
+        return grad
+    n = self.shape[dim]
+    if n == 0:
+        return grad
+    rows = self.movedim(dim, -1)
+    ones = ones_like(rows.narrow(-1, 0, 1))
+    before = ops.cat([ones, rows.narrow(-1, 0, n - 1)], -1).cumprod(-1)
+    # behind[..., i, j]: the product over i < k <= j; 1 for j <= i
+    square = rows.unsqueeze(-2).expand([*rows.shape[:-1], n, n])
+    positions = arange(n)
+    later = positions.unsqueeze(0) > positions.unsqueeze(1)
+    behind = ops.where(later, square, 1).cumprod(-1)
+    weights = ops.where(later.logical_not().logical_and(positions.unsqueeze(0) != positions.unsqueeze(1)), 0, before.unsqueeze(-1) * behind)
+    return (grad.movedim(dim, -1).unsqueeze(-2) * weights.conj()).sum(-1).movedim(-1, dim)
+
+
 def _product(sizes: Sequence[int]) -> int:
     result = 1
     for n in sizes:
