@@ -6,6 +6,8 @@ from cygrad._core.tensor cimport Tensor, as_operand
 
 from cygrad._core.tensor import _install_methods
 
+__all__ = ["is_complex", "is_floating_point", "is_nonzero", "is_same_size", "is_tensor", "numel", "result_type"]
+
 
 cdef Tensor tensor_of(object input, str operation):
     if not isinstance(input, Tensor):

@@ -37,6 +37,23 @@ cdef inline void put(char* at, int code, double v) noexcept nogil:
         (<uint16_t*>at)[0] = float_to_half(<float>v)
 
 
+cdef void ramp(Array* a, double from_, double by, Py_ssize_t origin, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    # Elements start ... stop - 1 become from_ + by * (i - origin).
+    cdef int code = a.dtype
+    cdef float* single = <float*>a.data
+    cdef double* precise = <double*>a.data
+    cdef Py_ssize_t i
+    if code == FLOAT32:
+        for i in range(start, stop):
+            single[i] = <float>(from_ + by * <double>(i - origin))
+    elif code == FLOAT64:
+        for i in range(start, stop):
+            precise[i] = from_ + by * <double>(i - origin)
+    else:
+        for i in range(start, stop):
+            put(a.data + i * ITEMSIZE[code], code, from_ + by * <double>(i - origin))
+
+
 cdef Array* vector(int code, Py_ssize_t n) except NULL:
     cdef Array* a = array_empty(code, 1, &n)
     if a == NULL:
@@ -127,8 +144,7 @@ def arange(*args: object, start: object = None, end: object = None, step: object
         if by == 0:
             raise ValueError(f"cygrad.arange: step must be nonzero: as {dtype_object(code)} it is 0")
     a = vector(code, n)
-    for i in range(n):
-        put(a.data + i * ITEMSIZE[code], code, first + i * by)
+    ramp(a, first, by, 0, 0, n)
     return finish_out(a, requires_grad, out, "arange")
 
 
@@ -136,7 +152,7 @@ def range_(start: object = 0, end: object = None, step: object = 1, *, out: Tens
            device: object = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """The 1-d tensor of ``start + i * step`` up to and including ``end``. Deprecated, as in torch: use ``arange``."""
     cdef double first, by, count
-    cdef Py_ssize_t n, i
+    cdef Py_ssize_t n
     cdef int code = dtype_or(dtype, default_dtype() if out is None else out.a.dtype, "range")
     cdef Array* a
     if end is None:
@@ -160,8 +176,7 @@ def range_(start: object = 0, end: object = None, step: object = 1, *, out: Tens
         raise RuntimeError("cygrad.range: invalid size, possible overflow?")
     n = <Py_ssize_t>count
     a = vector(code, n)
-    for i in range(n):
-        put(a.data + i * ITEMSIZE[code], code, first + i * by)
+    ramp(a, first, by, 0, 0, n)
     return finish_out(a, requires_grad, out, "range")
 
 
@@ -219,12 +234,14 @@ def linspace(start: object, end: object, steps: object, *, out: Tensor | None = 
     if n == 1:
         last = first
         last_im = first_im
-    for i in range(n):
-        if is_complex_code(code):
+    if is_complex_code(code):
+        for i in range(n):
             put(a.data + i * ITEMSIZE[code], half, spaced(first, last, by, i, n))
             put(a.data + i * ITEMSIZE[code] + ITEMSIZE[half], half, spaced(first_im, last_im, by_im, i, n))
-        else:
-            put(a.data + i * ITEMSIZE[code], code, spaced(first, last, by, i, n))
+    else:
+        # from both ends to the middle, as spaced() says
+        ramp(a, first, by, 0, 0, n // 2)
+        ramp(a, last, by, n - 1, n // 2, n)
     return finish_out(a, requires_grad, out, "linspace")
 
 
