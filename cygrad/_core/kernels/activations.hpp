@@ -1,5 +1,6 @@
 // Expressions of the activation functions of neural networks and of their backward helpers (activations.pxd). Templates around them: loops.hpp.
 #pragma once
+#include "error_function.hpp"
 #include "loops.hpp"
 
 namespace cygrad {
@@ -64,6 +65,23 @@ template <class T> struct GeluBackward : Plain {
     using Plain::Plain;
     T before(T x) const { return x * x * T(-0.5); }
     T after(T t, T g, T x) const { return g * (T(0.5) * std::erfc(x * T(-SQRT_HALF)) + x * t * T(INV_SQRT_2PI)); }
+};
+// float16 and float32; step: exp
+template <class T> struct SingleGelu : Plain {
+    using Plain::Plain;
+    T before(T x) const { const T z = erfc_argument(x * T(SQRT_HALF)); return -(z * z); }
+    T after(T e, T x) const {
+        const T tail = T(0.5) * e * scaled_erfc(erfc_argument(x * T(SQRT_HALF)));
+        return x * (x < 0 ? tail : 1 - tail);
+    }
+};
+template <class T> struct SingleGeluBackward : Plain {
+    using Plain::Plain;
+    T before(T x) const { const T z = erfc_argument(x * T(SQRT_HALF)); return -(z * z); }
+    T after(T e, T g, T x) const {
+        const T tail = T(0.5) * e * scaled_erfc(erfc_argument(x * T(SQRT_HALF)));
+        return g * ((x < 0 ? tail : 1 - tail) + x * e * T(INV_SQRT_2PI));
+    }
 };
 template <class T> struct GeluTanh : Plain {
     using Plain::Plain;

@@ -1,9 +1,9 @@
 # distutils: extra_compile_args = -ftree-loop-vectorize -fvect-cost-model=dynamic
-# distutils: depends = cygrad/_core/kernels/loops.hpp
+# distutils: depends = cygrad/_core/kernels/loops.hpp cygrad/_core/kernels/error_function.hpp
 # Activation functions of neural networks and their derivatives, each in one pass over memory. Contract: activations.pxd.
 
 from cygrad._core.array cimport Array
-from cygrad._core.dtypes cimport BOOL, UINT8, is_complex_code, is_float_code
+from cygrad._core.dtypes cimport BOOL, UINT8, FLOAT16, FLOAT32, is_complex_code, is_float_code
 from cygrad._core.errors cimport fail, fail_s, ERR_RUNTIME, ERR_NOT_IMPLEMENTED
 from cygrad._core.kernels cimport half
 from cygrad._core.kernels.apply cimport PLAIN, REUSE, apply1, apply2, read_number
@@ -24,6 +24,8 @@ cdef extern from "activations.hpp" nogil:
     InnerLoop elu_result_backward_loop "cygrad::real2<cygrad::EluResultBackward>"(int dtype) noexcept
     InnerLoop gelu_loop "cygrad::real1<cygrad::Gelu>"(int dtype) noexcept
     InnerLoop gelu_backward_loop "cygrad::real_chain2<cygrad::GeluBackward>"(int dtype) noexcept
+    InnerLoop single_gelu_loop "cygrad::single_chain1<cygrad::SingleGelu>"(int dtype) noexcept
+    InnerLoop single_gelu_backward_loop "cygrad::single_chain2<cygrad::SingleGeluBackward>"(int dtype) noexcept
     InnerLoop gelu_tanh_loop "cygrad::real_chain1<cygrad::GeluTanh>"(int dtype) noexcept
     InnerLoop gelu_tanh_backward_loop "cygrad::real_chain2<cygrad::GeluTanhBackward>"(int dtype) noexcept
     InnerLoop silu_loop "cygrad::floats_chain1<cygrad::Silu>"(int dtype) noexcept
@@ -113,6 +115,8 @@ cdef Array* gelu(Array* a, bint tanh) noexcept nogil:
     cdef Chain chain
     if tanh:
         return apply_chain("gelu", &gelu_tanh_loop, a, NULL, &chain, UF_TANH, -1, PLAIN)
+    if a != NULL and (a.dtype == FLOAT16 or a.dtype == FLOAT32):
+        return apply_chain("gelu", &single_gelu_loop, a, NULL, &chain, UF_EXP, -1, PLAIN)
     return apply1("gelu", &gelu_loop, a, NULL, PLAIN)
 
 
@@ -122,6 +126,8 @@ cdef Array* gelu_backward(Array* grad, Array* a, bint tanh) noexcept nogil:
         return NULL
     if tanh:
         return apply_chain("gelu_backward", &gelu_tanh_backward_loop, grad, a, &chain, UF_TANH, -1, REUSE)
+    if grad.dtype == a.dtype and (a.dtype == FLOAT16 or a.dtype == FLOAT32):
+        return apply_chain("gelu_backward", &single_gelu_backward_loop, grad, a, &chain, UF_EXP, -1, REUSE)
     return apply_chain("gelu_backward", &gelu_backward_loop, grad, a, &chain, UF_EXP, -1, REUSE)
 
 

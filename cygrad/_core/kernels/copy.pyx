@@ -18,6 +18,12 @@ cdef extern from * nogil:
     #include <complex>
     #include <limits>
     #include <type_traits>
+    /* For processors with and without AVX2, as in loops.hpp. */
+    #if defined(__GLIBC__) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    #define CG_CLONES __attribute__((target_clones("avx2", "default")))
+    #else
+    #define CG_CLONES
+    #endif
     namespace cygrad_copy {
     using cygrad::Half;
     using cygrad::Bool;
@@ -49,19 +55,28 @@ cdef extern from * nogil:
             if constexpr (std::is_same<T, Half>::value) return Half((float)(bool)s);
             else return (T)(bool)s;
         }
+        else if constexpr (std::is_same<S, bool>::value) return convert<Bool, T>(Bool(s));
         else if constexpr (std::is_same<T, Half>::value) return Half((float)s);
         else if constexpr (std::is_same<T, Bool>::value) return Bool(s != 0);
         else if constexpr (std::is_floating_point<S>::value && std::is_integral<T>::value) return truncate<T, S>(s);
         else return (T)s;
     }
 
-    template <class S, class T> static void cast(char **args, const Py_ssize_t *count, const Py_ssize_t *strides, void *) {
+    /* By the member: a loop that copies the structs of half.pxd does not vectorise. */
+    template <class T> static inline void store(T &to, T x) { to = x; }
+    static inline void store(Half &to, Half x) { to.bits = x.bits; }
+    static inline void store(Bool &to, Bool x) { to.byte = x.byte; }
+    template <class S> static inline S load(const S &x) { return x; }
+    static inline float load(const Half &x) { return cg_half_to_float(x.bits); }
+    static inline bool load(const Bool &x) { return x.byte != 0; }
+
+    template <class S, class T> CG_CLONES static void cast(char **args, const Py_ssize_t *count, const Py_ssize_t *strides, void *) {
         const Py_ssize_t n = *count, ss = strides[0], ts = strides[1];
         char *__restrict from = args[0], *__restrict to = args[1];
         if (ss == (Py_ssize_t)sizeof(S) && ts == (Py_ssize_t)sizeof(T)) {
             const S *__restrict s = (const S *)from;
             T *__restrict t = (T *)to;
-            for (Py_ssize_t i = 0; i < n; i++) t[i] = convert<S, T>(s[i]);
+            for (Py_ssize_t i = 0; i < n; i++) store(t[i], convert<decltype(load(s[i])), T>(load(s[i])));
         } else {
             for (Py_ssize_t i = 0; i < n; i++) *(T *)(to + i * ts) = convert<S, T>(*(const S *)(from + i * ss));
         }

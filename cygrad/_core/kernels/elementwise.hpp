@@ -79,8 +79,7 @@ template <class T> struct Addcdiv {
 };
 // From the nearer end, so that a weight of 1 gives the end exactly.
 template <class T> static inline T interpolate(T a, T b, T w) {
-    const bool near_start = IsComplex<T>::value ? std::abs(w) < (real_t<T>)0.5 : re(w) < (real_t<T>)0.5;
-    return near_start ? a + w * (b - a) : b - (b - a) * (T(1) - w);
+    return std::abs(w) < (real_t<T>)0.5 ? a + w * (b - a) : b - (b - a) * (T(1) - w);
 }
 template <class T> struct Lerp {
     T weight;
@@ -139,26 +138,31 @@ static inline Loop complex_angle_loop(int t) {
 
 // --- Selection: the bytes of one of two operands; only the size of the dtype matters ---
 struct Sixteen { uint64_t a, b; };
-template <class T> static void select(char **args, const Py_ssize_t *count, const Py_ssize_t *strides, void *) {
-    const Py_ssize_t n = *count, size = sizeof(T);
+template <class T> CG_CLONES static void select(char **args, const Py_ssize_t *count, const Py_ssize_t *strides, void *) {
+    const Py_ssize_t n = *count, size = sizeof(T), sc = strides[0], sa = strides[1], sb = strides[2], sr = strides[3];
     const char *c = args[0], *a = args[1], *b = args[2];
     char *r = args[3];
-    if (strides[0] == 1 && strides[3] == size && (strides[1] == size || strides[1] == 0) && (strides[2] == size || strides[2] == 0)) {
+    if (n == 0) return;
+    if (sc == 1 && sr == size && (sa == size || sa == 0) && (sb == size || sb == 0)) {
+        // both operands are read whatever the condition: without a branch, which random masks would mispredict
         const T *x = (const T *)a, *y = (const T *)b, x0 = *x, y0 = *y;
         T *to = (T *)r;
-        if (strides[1] && strides[2]) {
+        if (sa && sb) {
             CG_INDEPENDENT
-            for (Py_ssize_t i = 0; i < n; i++) to[i] = c[i] ? x[i] : y[i];
-        } else if (strides[1]) {
+            for (Py_ssize_t i = 0; i < n; i++) { const T u = x[i], v = y[i]; to[i] = c[i] ? u : v; }
+        } else if (sa) {
             CG_INDEPENDENT
-            for (Py_ssize_t i = 0; i < n; i++) to[i] = c[i] ? x[i] : y0;
+            for (Py_ssize_t i = 0; i < n; i++) { const T u = x[i]; to[i] = c[i] ? u : y0; }
+        } else if (sb) {
+            CG_INDEPENDENT
+            for (Py_ssize_t i = 0; i < n; i++) { const T v = y[i]; to[i] = c[i] ? x0 : v; }
         } else {
             CG_INDEPENDENT
-            for (Py_ssize_t i = 0; i < n; i++) to[i] = c[i] ? x0 : strides[2] ? y[i] : y0;
+            for (Py_ssize_t i = 0; i < n; i++) to[i] = c[i] ? x0 : y0;
         }
         return;
     }
-    for (Py_ssize_t i = 0; i < n; i++) *(T *)(r + i * strides[3]) = c[i * strides[0]] ? *(const T *)(a + i * strides[1]) : *(const T *)(b + i * strides[2]);
+    for (Py_ssize_t i = 0; i < n; i++) *(T *)(r + i * sr) = c[i * sc] ? *(const T *)(a + i * sa) : *(const T *)(b + i * sb);
 }
 static inline Loop select_loop(int size) {
     switch (size) {

@@ -28,6 +28,14 @@
 #define CG_INDEPENDENT
 #endif
 
+// Compiled twice, for processors with and without AVX2; the dynamic linker picks (glibc on x86 has what that needs).
+#if defined(__GLIBC__) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define CG_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define CG_CLONES
+#endif
+#define CG_INLINE static inline __attribute__((always_inline))
+
 namespace cygrad {
 
 typedef void (*Loop)(char **, const Py_ssize_t *, const Py_ssize_t *, void *);
@@ -42,9 +50,13 @@ template <class T> struct IsComplex : std::false_type {};
 template <class T> struct IsComplex<std::complex<T>> : std::true_type {};
 template <class T> using real_t = typename RealOf<T>::type;
 
-template <class T> static inline T widen(T x) { return x; }
-static inline float widen(Half x) { return (float)x; }
-static inline bool widen(Bool x) { return (bool)x; }
+// Reading and writing an element. By reference to the member: a loop that copies the structs does not vectorise.
+template <class T> static inline T widen(const T &x) { return x; }
+static inline float widen(const Half &x) { return cg_half_to_float(x.bits); }
+static inline bool widen(const Bool &x) { return x.byte != 0; }
+template <class T, class V> static inline void store(T &to, V x) { to = (T)x; }
+static inline void store(Half &to, float x) { to.bits = cg_float_to_half(x); }
+static inline void store(Bool &to, Bool x) { to.byte = x.byte; }
 
 // Conjugate and real part that leave real numbers as they are (std::conj would make them complex).
 template <class T> static inline T cj(T x) { return x; }
@@ -65,13 +77,13 @@ struct Plain {
     Plain(const double *) {}
 };
 
-template <class Op, class R, class... A> static inline void flat_body(Py_ssize_t n, const Op op, R *r, const A *...a) {
+template <class Op, class R, class... A> CG_INLINE void flat_body(Py_ssize_t n, const Op op, R *r, const A *...a) {
     CG_INDEPENDENT
-    for (Py_ssize_t i = 0; i < n; i++) r[i] = (R)op(widen(a[i])...);
+    for (Py_ssize_t i = 0; i < n; i++) store(r[i], op(widen(a[i])...));
 }
 
 template <class Op, class R, class... A, size_t... k>
-static inline void loop_body(char **args, Py_ssize_t n, const Py_ssize_t *strides, const Op op, std::index_sequence<k...>) {
+CG_INLINE void loop_body(char **args, Py_ssize_t n, const Py_ssize_t *strides, const Op op, std::index_sequence<k...>) {
     const size_t out = sizeof...(A);
     if (((strides[k] == (Py_ssize_t)sizeof(A)) && ...) && strides[out] == (Py_ssize_t)sizeof(R)) {
         flat_body<Op, R, A...>(n, op, (R *)args[out], (const A *)args[k]...);
@@ -79,11 +91,11 @@ static inline void loop_body(char **args, Py_ssize_t n, const Py_ssize_t *stride
     }
     char *r = args[out];
     const char *const a[] = {args[k]...};
-    for (Py_ssize_t i = 0; i < n; i++) *(R *)(r + i * strides[out]) = (R)op(widen(*(const A *)(a[k] + i * strides[k]))...);
+    for (Py_ssize_t i = 0; i < n; i++) store(*(R *)(r + i * strides[out]), op(widen(*(const A *)(a[k] + i * strides[k]))...));
 }
 
 // The loop that reads operands of types A... and writes type R.
-template <class Op, class R, class... A> static void loop(char **args, const Py_ssize_t *count, const Py_ssize_t *strides, void *data) {
+template <class Op, class R, class... A> CG_CLONES static void loop(char **args, const Py_ssize_t *count, const Py_ssize_t *strides, void *data) {
     loop_body<Op, R, A...>(args, *count, strides, Op((const double *)data), std::index_sequence_for<A...>());
 }
 
@@ -129,7 +141,7 @@ struct Chain {
 };
 
 template <class Op, class T, class... A, size_t... k>
-static inline void chain_body(char **args, Py_ssize_t n, const Py_ssize_t *strides, const Chain *chain, std::index_sequence<k...>) {
+CG_INLINE void chain_body(char **args, Py_ssize_t n, const Py_ssize_t *strides, const Chain *chain, std::index_sequence<k...>) {
     typedef typename WideOf<T>::type W;
     enum { block = 4096 / sizeof(W), last = sizeof...(A) - 1, out = sizeof...(A) };
     alignas(64) W buffer[block];
@@ -149,18 +161,19 @@ static inline void chain_body(char **args, Py_ssize_t n, const Py_ssize_t *strid
         }
         for (int s = 0; s < chain->steps; s++) {
             char *pointers[2] = {(char *)buffer, (char *)buffer};
-            chain->step[s](pointers, &m, steps, chain->step_data[s]);
+            const Py_ssize_t passed = m;        // m itself has no address: else the loops below could not know that it stays
+            chain->step[s](pointers, &passed, steps, chain->step_data[s]);
         }
         if (flat) {
             CG_INDEPENDENT
-            for (Py_ssize_t i = 0; i < m; i++) ((T *)r)[i] = (T)op.after(buffer[i], widen(((const A *)a[k])[i])...);
+            for (Py_ssize_t i = 0; i < m; i++) store(((T *)r)[i], op.after(buffer[i], widen(((const A *)a[k])[i])...));
         } else {
-            for (Py_ssize_t i = 0; i < m; i++) *(T *)(r + i * strides[out]) = (T)op.after(buffer[i], widen(*(const A *)(a[k] + i * strides[k]))...);
+            for (Py_ssize_t i = 0; i < m; i++) store(*(T *)(r + i * strides[out]), op.after(buffer[i], widen(*(const A *)(a[k] + i * strides[k]))...));
         }
     }
 }
 
-template <class Op, class T, class... A> static void chain(char **args, const Py_ssize_t *count, const Py_ssize_t *strides, void *data) {
+template <class Op, class T, class... A> CG_CLONES static void chain(char **args, const Py_ssize_t *count, const Py_ssize_t *strides, void *data) {
     chain_body<Op, T, A...>(args, *count, strides, (const Chain *)data, std::index_sequence_for<A...>());
 }
 
@@ -173,6 +186,10 @@ template <class Op, class T, class... A> static void chain(char **args, const Py
     }                                                                                                                                              \
     template <template <class> class Op> static Loop floats_chain##count(int t) {                                                                  \
         switch (t) { CG_REAL_CASES(CASE) CG_COMPLEX_CASES(CASE) }                                                                                  \
+        return nullptr;                                                                                                                            \
+    }                                                                                                                                              \
+    template <template <class> class Op> static Loop single_chain##count(int t) {                                                                  \
+        switch (t) { CASE(6, Half) CASE(7, float) }                                                                                                \
         return nullptr;                                                                                                                            \
     }
 CG_CHAINS(1, CG_CHAIN1)

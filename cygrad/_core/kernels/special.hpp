@@ -2,34 +2,45 @@
 //
 // float32 is computed in double and rounded once: these functions cost far more than the conversion.
 #pragma once
+#include "error_function.hpp"
 #include "loops.hpp"
 
 namespace cygrad {
 
 // log |gamma(x)|. The C library's plain lgamma writes a global (signgam), which threads would share.
-static inline double log_gamma(double x) {
 #if defined(_WIN32)
-    return std::lgamma(x);
+static inline double log_gamma(double x) { return std::lgamma(x); }
+static inline float log_gamma(float x) { return std::lgamma(x); }
 #else
-    int sign;
-    return ::lgamma_r(x, &sign);
+static inline double log_gamma(double x) { int sign; return ::lgamma_r(x, &sign); }
+static inline float log_gamma(float x) { int sign; return ::lgammaf_r(x, &sign); }
 #endif
+
+// Inverse of erf to single precision from w = -log(1 - x * x): M. Giles, "Approximating the erfinv function", GPU Computing Gems (2011), chapter 10.
+static inline float approximate_erfinv(float x, float w) {
+    const float u = w - 2.5f, v = std::sqrt(w) - 3.0f;
+    const float central = 1.50140941f + u * (0.246640727f + u * (-0.00417768164f + u * (-0.00125372503f + u * (0.00021858087f + u * (-4.39150654e-06f +
+                          u * (-3.5233877e-06f + u * (3.43273939e-07f + u * 2.81022636e-08f)))))));
+    const float tail = 2.83297682f + v * (1.00167406f + v * (0.00943887047f + v * (-0.0076224613f + v * (0.00573950773f + v * (-0.00367342844f +
+                       v * (0.00134934322f + v * (0.000100950558f + v * -0.000200214257f)))))));
+    return x * (w < 5 ? central : tail);
 }
 
-// Inverse of erf by two steps of Halley's method, from the first terms of its Maclaurin series (|x| < 1/2) or S. Winitzki's approximation, "A handy
-// approximation for the error function and its inverse" (2008). In the tail the residual is taken of erfc, so that 1 - |x| keeps its digits.
+// Inverse of erf in double precision by Halley's method: one step from the approximation above, or two from S. Winitzki's, "A handy approximation for
+// the error function and its inverse" (2008), beyond its range. In the tail the residual is taken of erfc, so that 1 - |x| keeps its digits.
 static inline double inverse_erf(double x) {
-    const double pi = 3.141592653589793238463, half_sqrt_pi = 0.886226925452758013649;
-    const double a = std::fabs(x);
+    const double pi = 3.141592653589793238463, half_sqrt_pi = 0.886226925452758013649, a = std::fabs(x);
     if (!(a < 1)) return a == 1 ? std::copysign(std::numeric_limits<double>::infinity(), x) : std::numeric_limits<double>::quiet_NaN();
+    const double w = std::log((1 - a) * (1 + a));
+    const bool beyond = w < -13;
     double y;
-    if (a < 0.5) {
-        y = half_sqrt_pi * a * (1 + a * a * (pi / 12 + a * a * (7 * pi * pi / 480)));
-    } else {
-        const double c = 0.147, w = std::log((1 - a) * (1 + a)), t = 2 / (pi * c) + w / 2;
+    if (beyond) {
+        const double c = 0.147, t = 2 / (pi * c) + w / 2;
         y = std::sqrt(std::sqrt(t * t - w / c) - t);
+    } else {
+        y = approximate_erfinv(1, (float)-w) * a;
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < (beyond ? 2 : 1); i++) {
         const double residual = a < 0.5 ? std::erf(y) - a : (1 - a) - std::erfc(y);
         const double step = residual * half_sqrt_pi * std::exp(y * y);
         y -= step / (1 + y * step);
@@ -74,44 +85,49 @@ static inline double psi(double x) {
     return sum + value * ((x - 1.4616321449683622) - 9.549995429965697e-17);
 }
 
-// Hurwitz' zeta(s, q) for integer s >= 2 by the Euler-Maclaurin formula: NIST Digital Library of Mathematical Functions, 25.11.5 and 25.11.28. Negative q
-// through the sum over all integers, which needs positive arguments only.
-static inline double hurwitz_zeta(int s, double q) {
+// Hurwitz' zeta(s, q) times q**s, for integer s >= 2 and q > 0, by the Euler-Maclaurin formula: NIST Digital Library of Mathematical Functions, 25.11.5
+// and 25.11.28. Scaled, since zeta itself soon leaves the range of doubles where n! zeta(n + 1, q) does not.
+static inline double scaled_zeta(int s, double q) {
     // B(2k) / (2k)!
     static const double bernoulli[] = {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000.0, 1.0 / 74724249600.0,
                                        -3617.0 / 10670622842880000.0, 43867.0 / 5109094217170944000.0};
-    if (q != q || q == -std::numeric_limits<double>::infinity()) return std::numeric_limits<double>::quiet_NaN();
-    if (q <= 0) {
-        const double below = std::floor(q), f = q - below;
-        if (f == 0) return std::numeric_limits<double>::infinity();
-        const double sign = s % 2 ? -1 : 1;
-        return hurwitz_zeta(s, f) + sign * (hurwitz_zeta(s, 1 - f) - hurwitz_zeta(s, 1 - q));
-    }
     const double start = 12 + s / 2;
-    double sum = 0;
-    while (q < start) {
-        const double term = std::pow(q, -s);
+    double sum = 0, at = q;
+    while (at < start) {
+        const double term = std::pow(q / at, s);
         sum += term;
-        if (term < sum * 1e-17 && sum > 0 && s > 40) return sum;
-        q += 1;
+        if (s > 40 && term < sum * 1e-17) return sum;
+        at += 1;
     }
-    const double power = std::pow(q, -s);
-    sum += q * power / (s - 1) + 0.5 * power;
-    double factor = s * power / q;
+    const double power = std::pow(q / at, s);
+    sum += at * power / (s - 1) + 0.5 * power;
+    double factor = s * power / at;
     for (int k = 0; k < (int)(sizeof(bernoulli) / sizeof(*bernoulli)); k++) {
         const double term = bernoulli[k] * factor;
         sum += term;
         if (std::fabs(term) < std::fabs(sum) * 1e-17) break;
-        factor *= (s + 2 * k + 1) / q * ((s + 2 * k + 2) / q);
+        factor *= (s + 2 * k + 1) / at * ((s + 2 * k + 2) / at);
     }
     return sum;
 }
 
-// The n-th derivative of digamma, n >= 1: (-1)**(n + 1) n! zeta(n + 1, x); Abramowitz and Stegun, 6.4.10.
+// n! zeta(n + 1, q), q > 0
+static inline double factorial_zeta(int n, double q) {
+    if (std::isinf(q)) return 0;
+    const double factorial = std::tgamma(n + 1.0), power = std::pow(q, -(n + 1.0)), zeta = scaled_zeta(n + 1, q);
+    if (std::isinf(factorial) || power < std::numeric_limits<double>::min()) return std::exp(log_gamma(n + 1.0) - (n + 1) * std::log(q)) * zeta;
+    return factorial * power * zeta;
+}
+
+// The n-th derivative of digamma, n >= 1: (-1)**(n + 1) n! zeta(n + 1, x); Abramowitz and Stegun, 6.4.10. Negative x through the sum over all integers,
+// which needs zeta at positive arguments only.
 static inline double polygamma(int n, double x) {
-    const double sign = n % 2 ? 1 : -1, zeta = hurwitz_zeta(n + 1, x);
-    if (n < 150) return sign * std::tgamma(n + 1.0) * zeta;
-    return sign * std::copysign(std::exp(log_gamma(n + 1.0) + std::log(std::fabs(zeta))), zeta);
+    const double sign = n % 2 ? 1 : -1;
+    if (x != x || x == -std::numeric_limits<double>::infinity()) return std::numeric_limits<double>::quiet_NaN();
+    if (x > 0) return sign * factorial_zeta(n, x);
+    const double f = x - std::floor(x);
+    if (f == 0) return sign * std::numeric_limits<double>::infinity();
+    return sign * (factorial_zeta(n, f) + sign * (factorial_zeta(n, 1 - f) - factorial_zeta(n, 1 - x)));
 }
 
 #define CG_SPECIAL(Name, expression)                                                                                                               \
@@ -122,9 +138,35 @@ static inline double polygamma(int n, double x) {
 CG_SPECIAL(Erf, std::erf(x))
 CG_SPECIAL(Erfc, std::erfc(x))
 CG_SPECIAL(Erfinv, inverse_erf((double)x))
-CG_SPECIAL(Lgamma, log_gamma((double)x))
+CG_SPECIAL(Lgamma, log_gamma(x))
 CG_SPECIAL(Digamma, psi((double)x))
 #undef CG_SPECIAL
+// float16 and float32; step: exp
+template <class T> struct SingleErf : Plain {
+    using Plain::Plain;
+    T before(T x) const { const T z = erfc_argument(x); return -(z * z); }
+    T after(T e, T x) const {
+        const T z = erfc_argument(x), tail = 1 - e * scaled_erfc(z);
+        return z < 1 ? small_erf(x) : x < 0 ? -tail : tail;
+    }
+};
+template <class T> struct SingleErfc : Plain {
+    using Plain::Plain;
+    T before(T x) const { const T z = erfc_argument(x); return -(z * z); }
+    T after(T e, T x) const {
+        const T tail = erfc_from_exp(e, erfc_argument(x));
+        return x < 0 ? 2 - tail : tail;
+    }
+};
+// float16 and float32; step: log
+template <class T> struct SingleErfinv : Plain {
+    using Plain::Plain;
+    T before(T x) const { return (1 - x) * (1 + x); }
+    T after(T t, T x) const {
+        const T infinity = std::numeric_limits<T>::infinity();
+        return x == 1 ? infinity : x == -1 ? -infinity : approximate_erfinv(x, -t);
+    }
+};
 template <class T> struct Polygamma {
     int n;
     Polygamma(const double *p) : n((int)p[0]) {}
