@@ -20,6 +20,8 @@ from cygrad._core.tensor cimport (
 from cygrad._core.tensor import _install_methods
 from cygrad._core.writes cimport copy_, fill_
 
+__all__: list[str] = []
+
 cdef enum:
     ROOM = 64
 

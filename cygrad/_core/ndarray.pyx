@@ -14,6 +14,8 @@ from cygrad._core.dtypes cimport (
 from cygrad._core.errors cimport raise_pending
 from cygrad._core.memory cimport Storage, storage_decref, storage_foreign
 
+__all__: list[str] = []
+
 cnp.import_array()
 
 cdef extern from *:

@@ -27,6 +27,8 @@ from cygrad._core.tensor cimport Tensor, edge_set, history_set, inplace_check, i
 from cygrad._core.creation import empty_like
 from cygrad._core.tensor import _install_methods
 
+__all__ = ["bernoulli", "multinomial", "normal", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm"]
+
 cnp.import_array()
 
 

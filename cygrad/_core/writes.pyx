@@ -14,6 +14,8 @@ from cygrad._core.tensor cimport (
     tensor_wrap, edge_set, history_set, needs_grad, inplace_check_recorded, inplace_history, version_bump, as_operand)
 from cygrad._core.tensor import _install_methods
 
+__all__: list[str] = []
+
 cdef NodeType NT_copy, NT_fill, NT_fill_tensor, NT_zero
 
 

@@ -1,0 +1,3 @@
+__pyx_capi__: dict[str, object]
+
+__all__: list[str] = []
