@@ -20,6 +20,7 @@ METHODS_IMPORTS = "from typing import Literal\nfrom cygrad import return_types\n
 # Not what defines such a name: a method, or a parameter, whose colon is not followed by the body.
 HIDDEN = re.compile(r"(?<!def )(?<![\w.])(bool|int|float|dtype|device|layout)\b(?!\()(?!:(?! \.\.\.))")
 ONLY_C = "# Only C code uses this module: its contract is the .pxd of the same name.\n__pyx_capi__: dict[str, object]\n"
+NO_NAMES = "# Importing this module is all that there is to it.\n"
 
 
 def tensor_stub(by_hand: str) -> str:
@@ -37,6 +38,11 @@ def tensor_stub(by_hand: str) -> str:
     return METHODS_IMPORTS + by_hand.replace(METHODS_MARK, HIDDEN.sub(r"_\1", methods))
 
 
+def empty_stub(module: Path) -> str:
+    """The stub of a compiled module without Python names."""
+    return ONLY_C if module.with_suffix(".pxd").exists() else NO_NAMES
+
+
 def stub_texts() -> dict[Path, str]:
     """The text of every stub outside of generated/, by the path that it ships under."""
     texts = {
@@ -47,7 +53,7 @@ def stub_texts() -> dict[Path, str]:
         texts[tensor] = tensor_stub(texts[tensor])
     for module in sorted(CORE.rglob("*.pyx")):
         if module.parent.name != "generated":
-            texts.setdefault(module.with_suffix(".pyi"), ONLY_C)
+            texts.setdefault(module.with_suffix(".pyi"), empty_stub(module))
     from codegen.generate import load_table
     from codegen.stubs import return_types_stub
 
@@ -55,7 +61,7 @@ def stub_texts() -> dict[Path, str]:
     # The generator has written the stubs of generated modules that have Python names.
     for module in sorted((CORE / "generated").glob("*.pyx")):
         if not module.with_suffix(".pyi").exists():
-            texts[module.with_suffix(".pyi")] = ONLY_C
+            texts[module.with_suffix(".pyi")] = empty_stub(module)
     return texts
 
 

@@ -21,9 +21,9 @@ class _Slice:
 
     def __init__(self, base: Tensor, view: Tensor) -> None:
         self.replay: Callable[[Tensor], Tensor] | None = _view_replay(view)
-        self.sizes = tuple(view.shape)
-        self.strides = tuple(view.stride())
-        self.offset = view.storage_offset() - base.storage_offset()
+        self.sizes: tuple[int, ...] = tuple(view.shape)
+        self.strides: tuple[int, ...] = view.stride()
+        self.offset: int = view.storage_offset() - base.storage_offset()
 
     def of(self, like_base: Tensor) -> Tensor:
         """The view's part of a tensor that has the base's geometry."""
@@ -38,10 +38,10 @@ class CopySlices:
     __slots__ = ("part", "shape", "strides", "written")
 
     def __init__(self, base: Tensor, view: Tensor, written: Node) -> None:
-        self.part = _Slice(base, view)
-        self.shape = tuple(base.shape)
-        self.strides = tuple(base.stride())
-        self.written = written
+        self.part: _Slice = _Slice(base, view)
+        self.shape: tuple[int, ...] = tuple(base.shape)
+        self.strides: tuple[int, ...] = base.stride()
+        self.written: Node = written
 
     def apply(self, node: Node, grads: list[Tensor | None], need: int) -> list[Tensor | None]:
         """The VJP: gradients of the base and of the other inputs of the operation that wrote."""

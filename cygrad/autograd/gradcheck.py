@@ -24,13 +24,14 @@ import numpy as np
 import numpy.typing as npt
 
 import cygrad
+from cygrad._core.tensor import Tensor
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
 Reals = npt.NDArray[np.float64]
 Values = npt.NDArray[np.float64] | npt.NDArray[np.complex128]
-Tensors: TypeAlias = "cygrad.Tensor | Sequence[cygrad.Tensor]"
-Checked: TypeAlias = "Callable[..., Tensors]"
+Tensors: TypeAlias = Tensor | Sequence[Tensor]
+Checked: TypeAlias = Callable[..., Tensors]
 
 _SEED = 20240229  # of the directions in fast mode and of the cotangents in gradgradcheck; a failure can be seen again
 

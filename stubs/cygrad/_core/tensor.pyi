@@ -33,7 +33,15 @@ _Scalar: TypeAlias = complex | np.number[Any] | np.bool
 _Operand: TypeAlias = Tensor | _Scalar | NDArray[Any]
 _TensorHook: TypeAlias = Callable[[Tensor], Tensor | None]
 _IndexItem: TypeAlias = (
-    int | slice[Any, Any, Any] | bool | EllipsisType | Tensor | NDArray[Any] | Sequence[_IndexItem] | None
+    int
+    | slice[Any, Any, Any]
+    | EllipsisType
+    | Tensor
+    | NDArray[Any]
+    | Sequence[int]
+    | Sequence[Sequence[int]]
+    | Sequence[Tensor]
+    | None
 )
 _Index: TypeAlias = _IndexItem | tuple[_IndexItem, ...]
 
@@ -427,7 +435,7 @@ class Tensor:
     def fill_(self, value: _Operand) -> Tensor: ...
     def zero_(self) -> Tensor: ...
     def index_put(
-        self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False
+        input, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False
     ) -> Tensor: ...
     def index_put_(
         self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False
@@ -455,10 +463,10 @@ class Tensor:
     ) -> Tensor: ...
     def exponential_(self, lambd: _float = 1, *, generator: Generator | None = None) -> Tensor: ...
     def bernoulli(
-        self, p: _float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
+        input, p: _float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
     ) -> Tensor: ...
     def multinomial(
-        self,
+        input,
         num_samples: SupportsIndex,
         replacement: _bool = False,
         *,
