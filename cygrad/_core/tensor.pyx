@@ -939,10 +939,10 @@ cdef int hook_add(NodeState* s, object hook) except -1:
 cdef class TensorHooks:
     """The hooks of one non-leaf tensor, called on its entry of the gradients that reach its Node."""
 
-    cdef dict hooks
+    cdef object hooks            # a HookTable: a subclass of dict, which `dict` would refuse
     cdef int output_nr
 
-    def __init__(self, dict hooks, int output_nr):
+    def __init__(self, object hooks, int output_nr):
         self.hooks = hooks
         self.output_nr = output_nr
 
@@ -969,7 +969,7 @@ cdef class RetainGrad:
         grad_store(t, grad if held is None else held + grad)
 
 
-cdef object run_tensor_hooks(dict hooks, object grad):
+cdef object run_tensor_hooks(object hooks, object grad):
     if grad is None:
         return None
     for hook in list(hooks.values()):
