@@ -111,7 +111,8 @@ cdef Array* fit(Array* a, Matrix* m) noexcept nogil:
     return copy
 
 
-cdef void blas_gemm(int dtype, const Matrix* ma, const char* a, const Matrix* mb, const char* b, char* c, Py_ssize_t c_stride, double alpha, double beta) noexcept nogil:
+cdef void blas_gemm(int dtype, const Matrix* ma, const char* a, const Matrix* mb, const char* b, char* c,
+                    Py_ssize_t c_stride, double alpha, double beta) noexcept nogil:
     cdef Py_ssize_t item = ITEMSIZE[dtype]
     cdef int64_t m = ma.rows, k = ma.cols, n = mb.cols
     cdef int64_t lda = 0, ldb = 0, ldc = c_stride // item if m > 1 else n

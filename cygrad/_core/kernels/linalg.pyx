@@ -33,14 +33,16 @@ cdef Array* no_product(Array* a, Array* b) noexcept nogil:
 cdef inline int same_dtype(Array* a, Array* b) noexcept nogil:
     if likely(a.dtype == b.dtype):
         return 0
-    return fail_s(ERR_RUNTIME, "cygrad matmul: expected m1 and m2 to have the same dtype, but got: %s != %s; convert one of them", TYPE_NAMES[a.dtype], TYPE_NAMES[b.dtype], NULL)
+    return fail_s(ERR_RUNTIME, "cygrad matmul: expected m1 and m2 to have the same dtype, but got: %s != %s; convert one of them",
+                  TYPE_NAMES[a.dtype], TYPE_NAMES[b.dtype], NULL)
 
 
 cdef int broadcasts_to(Array* a, int ndim, const Py_ssize_t* shape) noexcept nogil:
     cdef char message[320]
     cdef int d, lead = ndim - a.ndim
     if lead < 0:
-        return fail_i(ERR_RUNTIME, "cygrad: the number of sizes provided (%ld) must be greater or equal to the number of dimensions in the tensor (%ld)", ndim, a.ndim, 0)
+        return fail_i(ERR_RUNTIME, "cygrad: the number of sizes provided (%ld) must be greater or equal to the number of dimensions in the tensor (%ld)",
+                      ndim, a.ndim, 0)
     for d in range(a.ndim):
         if a.shape[d] != 1 and a.shape[d] != shape[lead + d]:
             snprintf(message, sizeof(message), "cygrad: The expanded size of the tensor (%ld) must match the existing size (%ld) at non-singleton dimension %d; "
@@ -181,7 +183,8 @@ cdef Array* addmm(Array* self, Array* a, Array* b, double beta, double alpha) no
         fail_s(ERR_RUNTIME, "cygrad addmm: %s must be a matrix (two dims)", "mat1" if a.ndim != 2 else "mat2", NULL, NULL)
         return NULL
     if unlikely(self.dtype != b.dtype):
-        fail_s(ERR_RUNTIME, "cygrad addmm: self and mat2 must have the same dtype, but got %s and %s; convert one of them", dtype_cname(self.dtype), dtype_cname(b.dtype), NULL)
+        fail_s(ERR_RUNTIME, "cygrad addmm: self and mat2 must have the same dtype, but got %s and %s; convert one of them",
+               dtype_cname(self.dtype), dtype_cname(b.dtype), NULL)
         return NULL
     if unlikely(same_dtype(a, b) < 0):
         return NULL
@@ -219,7 +222,8 @@ cdef int check_mv(Array* a, Array* b) noexcept nogil:
                  <long>a.shape[0], <long>a.shape[0], <long>a.shape[1], <long>b.shape[0])
         return fail(ERR_RUNTIME, message)
     if a.dtype != b.dtype:
-        return fail_s(ERR_RUNTIME, "cygrad mv: input tensors must have the same dtype, but got %s and %s; convert one of them", dtype_cname(a.dtype), dtype_cname(b.dtype), NULL)
+        return fail_s(ERR_RUNTIME, "cygrad mv: input tensors must have the same dtype, but got %s and %s; convert one of them",
+                      dtype_cname(a.dtype), dtype_cname(b.dtype), NULL)
     if a.dtype == BOOL:
         refuse_bool("mv")
         return -1
@@ -247,7 +251,8 @@ cdef Array* addmv(Array* self, Array* a, Array* b, double beta, double alpha) no
     if self == NULL or a == NULL or b == NULL or check_mv(a, b) < 0 or broadcasts_to(self, 1, a.shape) < 0:
         return NULL
     if self.dtype != a.dtype:
-        fail_s(ERR_RUNTIME, "cygrad addmv: input tensors must have the same dtype, but got %s and %s; convert one of them", dtype_cname(self.dtype), dtype_cname(a.dtype), NULL)
+        fail_s(ERR_RUNTIME, "cygrad addmv: input tensors must have the same dtype, but got %s and %s; convert one of them",
+               dtype_cname(self.dtype), dtype_cname(a.dtype), NULL)
         return NULL
     if not blas_takes(a.dtype):
         return add_product(mv, self, a, b, beta, alpha)
@@ -268,7 +273,8 @@ cdef Array* dot(Array* a, Array* b) noexcept nogil:
         fail_i(ERR_RUNTIME, "cygrad dot: 1D tensors expected, but got %ldD and %ldD tensors", a.ndim, b.ndim, 0)
         return NULL
     if unlikely(a.dtype != b.dtype):
-        fail_s(ERR_RUNTIME, "cygrad dot: expected both vectors to have same dtype, but found %s and %s; convert one of them", dtype_cname(a.dtype), dtype_cname(b.dtype), NULL)
+        fail_s(ERR_RUNTIME, "cygrad dot: expected both vectors to have same dtype, but found %s and %s; convert one of them",
+               dtype_cname(a.dtype), dtype_cname(b.dtype), NULL)
         return NULL
     if unlikely(a.shape[0] != b.shape[0]):
         snprintf(message, sizeof(message), "cygrad dot: inconsistent tensor size, expected tensor [%ld] and src [%ld] to have the same number of elements",
@@ -363,7 +369,8 @@ cdef int check_bmm(Array* a, Array* b) noexcept nogil:
     if a.ndim != 3 or b.ndim != 3:
         return fail_s(ERR_RUNTIME, "cygrad bmm: %s must be a 3D tensor", "batch1" if a.ndim != 3 else "batch2", NULL, NULL)
     if a.dtype != b.dtype:
-        return fail_s(ERR_RUNTIME, "cygrad bmm: expected scalar type %s but found %s; convert one of the operands", dtype_cname(a.dtype), dtype_cname(b.dtype), NULL)
+        return fail_s(ERR_RUNTIME, "cygrad bmm: expected scalar type %s but found %s; convert one of the operands",
+                      dtype_cname(a.dtype), dtype_cname(b.dtype), NULL)
     if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         snprintf(message, sizeof(message), "cygrad bmm: Expected size for first two dimensions of batch2 tensor to be: [%ld, %ld] but got: [%ld, %ld]",
                  <long>a.shape[0], <long>a.shape[2], <long>b.shape[0], <long>b.shape[1])
@@ -391,7 +398,8 @@ cdef Array* baddbmm(Array* self, Array* a, Array* b, double beta, double alpha) 
     if self == NULL or a == NULL or b == NULL or check_bmm(a, b) < 0:
         return NULL
     if self.dtype != a.dtype:
-        fail_s(ERR_RUNTIME, "cygrad baddbmm: Input dtypes must be the same, got: input %s, batch1: %s, batch2: %s", TYPE_NAMES[self.dtype], TYPE_NAMES[a.dtype], TYPE_NAMES[b.dtype])
+        fail_s(ERR_RUNTIME, "cygrad baddbmm: Input dtypes must be the same, got: input %s, batch1: %s, batch2: %s",
+               TYPE_NAMES[self.dtype], TYPE_NAMES[a.dtype], TYPE_NAMES[b.dtype])
         return NULL
     shape[0] = a.shape[0]
     shape[1] = a.shape[1]

@@ -12,8 +12,10 @@ cdef Array* sum_dims(Array* a, const IntList* dims, bint keepdim, int dtype) noe
 cdef Array* nansum_dims(Array* a, const IntList* dims, bint keepdim, int dtype) noexcept nogil
 cdef Array* mean_dims(Array* a, const IntList* dims, bint keepdim, int dtype) noexcept nogil
 cdef Array* prod_dims(Array* a, const IntList* dims, bint keepdim, int dtype) noexcept nogil
-cdef Array* sum_to(Array* a, const IntList* shape) noexcept nogil               # sums broadcast dims away; the Array itself (or a view) where nothing is to sum
-cdef Array* expand_reduced(Array* grad, const IntList* sizes, const IntList* dims, bint keepdim) noexcept nogil   # a view of `sizes` with stride 0 along dims
+# sums broadcast dims away; the Array itself (or a view) where nothing is to sum
+cdef Array* sum_to(Array* a, const IntList* shape) noexcept nogil
+# a view of `sizes` with stride 0 along dims
+cdef Array* expand_reduced(Array* grad, const IntList* sizes, const IntList* dims, bint keepdim) noexcept nogil
 cdef Array* mean_backward(Array* grad, const IntList* sizes, const IntList* dims, bint keepdim) noexcept nogil    # expand(grad / count); a view
 
 cdef Array* amax(Array* a, const IntList* dims, bint keepdim) noexcept nogil
@@ -32,11 +34,14 @@ cdef Array* count_nonzero(Array* a, const IntList* dims) noexcept nogil         
 # correction: the divisor is count - correction (not below 0). Complex input gives real variances.
 cdef Array* var(Array* a, const IntList* dims, double correction, bint keepdim) noexcept nogil
 cdef Array* std(Array* a, const IntList* dims, double correction, bint keepdim) noexcept nogil
-cdef Array* var_backward(Array* grad, Array* a, const IntList* dims, double correction, bint keepdim) noexcept nogil   # expand(2 / (count - correction) * grad) * (a - mean(a))
-cdef Array* std_backward(Array* grad, Array* a, Array* result, const IntList* dims, double correction, bint keepdim) noexcept nogil   # var_backward of (result == 0 ? 0 : grad / (2 * result))
+# expand(2 / (count - correction) * grad) * (a - mean(a))
+cdef Array* var_backward(Array* grad, Array* a, const IntList* dims, double correction, bint keepdim) noexcept nogil
+# var_backward of (result == 0 ? 0 : grad / (2 * result))
+cdef Array* std_backward(Array* grad, Array* a, Array* result, const IntList* dims, double correction, bint keepdim) noexcept nogil
 
 cdef Array* logsumexp(Array* a, const IntList* dims, bint keepdim) noexcept nogil
-cdef Array* logsumexp_backward(Array* grad, Array* a, Array* result, const IntList* dims, bint keepdim) noexcept nogil   # expand(grad) * exp(a - expand(result))
+# expand(grad) * exp(a - expand(result))
+cdef Array* logsumexp_backward(Array* grad, Array* a, Array* result, const IntList* dims, bint keepdim) noexcept nogil
 
 # Vector norms of any order p (0, 1, 2, inf, -inf, other); dtype -1 or a floating point type that the input is cast to first.
 cdef Array* vector_norm(Array* a, double p, const IntList* dims, bint keepdim, int dtype) noexcept nogil
@@ -45,5 +50,6 @@ cdef Array* vector_norm(Array* a, double p, const IntList* dims, bint keepdim, i
 cdef Array* norm_backward(Array* grad, Array* a, double p, Array* result, const IntList* dims, bint keepdim) noexcept nogil
 
 # For the kernels of neighbouring modules
-cdef int dims_mask(int ndim, const IntList* dims, uint64_t* mask) noexcept nogil        # a bit for each dim of the list (n == 0: all); -1: bad dim, recorded
+# a bit for each dim of the list (n == 0: all); -1: bad dim, recorded
+cdef int dims_mask(int ndim, const IntList* dims, uint64_t* mask) noexcept nogil
 cdef Array* to_half(Array* a) noexcept nogil                                            # steals a float32 Array (NULL passes through), gives float16

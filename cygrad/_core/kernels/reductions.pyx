@@ -7,11 +7,11 @@ from libc.stdint cimport uint64_t
 from libc.stdio cimport snprintf
 from libc.string cimport memset
 from cygrad._core.array cimport (
-    Array, IntList, CONTIGUOUS, array_empty, array_zeros, array_view, array_incref, array_decref, array_empty_like, array_unshared, normalize_dim,
+    Array, IntList, array_empty, array_zeros, array_view, array_incref, array_decref, array_empty_like, array_unshared, normalize_dim,
     scalar_double)
 from cygrad._core.atomics cimport unlikely
 from cygrad._core.dtypes cimport (
-    BOOL, UINT8, INT64, FLOAT16, FLOAT32, FLOAT64, ITEMSIZE, NUMPY_TYPE, default_dtype, dtype_cname, float_for, is_complex_code, is_integral_code,
+    BOOL, UINT8, INT64, FLOAT16, FLOAT32, ITEMSIZE, NUMPY_TYPE, dtype_cname, float_for, is_complex_code, is_integral_code,
     real_of)
 from cygrad._core.errors cimport fail, fail_i, fail_s, ERR_INDEX, ERR_RUNTIME
 from cygrad._core.kernels.apply cimport fail_dtype
@@ -127,7 +127,8 @@ cdef Array* steal_cast(Array* a, int dtype) noexcept nogil:
 
 
 # One reduction of a (not float16) into a new Array. center: NULL, or the keepdim Array of means.
-cdef Array* reduce(int op, Array* a, uint64_t mask, bint keepdim, int dtype, int zero_stride, Py_ssize_t divide, double p, Array* center) noexcept nogil:
+cdef Array* reduce(int op, Array* a, uint64_t mask, bint keepdim, int dtype, int zero_stride,
+                   Py_ssize_t divide, double p, Array* center) noexcept nogil:
     cdef Plan plan
     cdef Py_ssize_t strides[64]
     cdef Array* out = reduced_empty(a, mask, keepdim, dtype, strides)
@@ -390,7 +391,8 @@ cdef Array* var(Array* a, const IntList* dims, double correction, bint keepdim) 
     if a == NULL or dims_mask(a.ndim, dims, &mask) < 0:
         return NULL
     if is_integral_code(a.dtype):
-        fail_s(ERR_RUNTIME, "cygrad: std and var only support floating point and complex dtypes, got %s; convert the tensor first", dtype_cname(a.dtype), NULL, NULL)
+        fail_s(ERR_RUNTIME, "cygrad: std and var only support floating point and complex dtypes, got %s; convert the tensor first",
+               dtype_cname(a.dtype), NULL, NULL)
         return NULL
     if a.dtype == FLOAT16:
         wide = cast(a, FLOAT32)
@@ -415,7 +417,8 @@ cdef Array* std(Array* a, const IntList* dims, double correction, bint keepdim) 
 
 
 # Arrays that an element's gradient depends on: a itself, and along the reduced dims constant: gradient, result, count.
-cdef Array* backward(int op, Array* a, Array* grad, Array* result, Array* count, uint64_t mask, bint keepdim, bint keepdim_result, double p) noexcept nogil:
+cdef Array* backward(int op, Array* a, Array* grad, Array* result, Array* count, uint64_t mask,
+                     bint keepdim, bint keepdim_result, double p) noexcept nogil:
     cdef Py_ssize_t gs[64]
     cdef Py_ssize_t rs[64]
     cdef Py_ssize_t cs[64]
@@ -696,7 +699,8 @@ cdef Array* vector_norm(Array* a, double p, const IntList* dims, bint keepdim, i
     if a == NULL or dims_mask(a.ndim, dims, &mask) < 0:
         return NULL
     if is_integral_code(a.dtype):
-        fail_s(ERR_RUNTIME, "cygrad linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s; convert it first", dtype_cname(a.dtype), NULL, NULL)
+        fail_s(ERR_RUNTIME, "cygrad linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s; convert it first",
+               dtype_cname(a.dtype), NULL, NULL)
         return NULL
     if dtype >= 0 and dtype != a.dtype:
         if is_complex_code(dtype) != is_complex_code(a.dtype) or is_integral_code(dtype):
@@ -713,7 +717,8 @@ cdef Array* vector_norm(Array* a, double p, const IntList* dims, bint keepdim, i
         return result
     if a.numel == 0 and (p < 0 or isinf(p)):
         if dims.n == 0:
-            snprintf(message, 320, "cygrad linalg.vector_norm cannot compute the %g norm on an empty tensor because the operation does not have an identity", p)
+            snprintf(message, 320, "cygrad linalg.vector_norm cannot compute the %g norm on an empty tensor because the operation does not have an identity",
+                     p)
             fail(ERR_RUNTIME, message)
             return NULL
         for d in range(a.ndim):

@@ -7,8 +7,10 @@ from cygrad._core.array cimport Array, IntList
 cdef Array* cumsum(Array* a, Py_ssize_t dim, int dtype) noexcept nogil
 cdef Array* cumprod(Array* a, Py_ssize_t dim, int dtype) noexcept nogil
 cdef Array* cumsum_backward(Array* grad, Py_ssize_t dim) noexcept nogil                          # flip(cumsum(flip(grad)))
-cdef Array* cumprod_backward(Array* grad, Array* a, Py_ssize_t dim) noexcept nogil               # sum over j >= i of grad[j] conj(prod over k <= j, k != i, of a[k]); right with zeros
-cdef Array* prod_backward(Array* grad, Array* a, const IntList* dims, bint keepdim) noexcept nogil     # grad (expanded) * conj(product of the other elements); right with zeros
+# sum over j >= i of grad[j] conj(prod over k <= j, k != i, of a[k]); right with zeros
+cdef Array* cumprod_backward(Array* grad, Array* a, Py_ssize_t dim) noexcept nogil
+# grad (expanded) * conj(product of the other elements); right with zeros
+cdef Array* prod_backward(Array* grad, Array* a, const IntList* dims, bint keepdim) noexcept nogil
 
 # The first position on ties, NaN before all else. dims: one dim, or none for the position in the flattened tensor. int64.
 cdef Array* argmax(Array* a, const IntList* dims, bint keepdim) noexcept nogil

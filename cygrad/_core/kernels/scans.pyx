@@ -340,7 +340,8 @@ cdef Array* value_selecting_reduction_backward(Array* grad, Py_ssize_t dim, Arra
         return NULL
     around_dim(sizes.n, sizes.v, d, &outer, &n, &inner)
     if grad.numel != outer * inner or indices.numel != outer * inner or indices.dtype != INT64:
-        fail_i(ERR_RUNTIME, "cygrad: backward of a selection along dim %ld: expected %ld gradients and int64 indices, got %ld gradients", d, outer * inner, grad.numel)
+        fail_i(ERR_RUNTIME, "cygrad: backward of a selection along dim %ld: expected %ld gradients and int64 indices, got %ld gradients",
+               d, outer * inner, grad.numel)
         return NULL
     g = contiguous(grad)
     index = contiguous(indices)

@@ -16,7 +16,8 @@ cdef int nll_loss_forward(Array* a, Array* target, Array* weight, int reduction,
 cdef Array* nll_loss_backward(Array* grad, Array* a, Array* target, Array* weight, int reduction, Py_ssize_t ignore_index, Array* total_weight) noexcept nogil
 
 cdef Array* mse_loss(Array* a, Array* target, int reduction) noexcept nogil
-cdef Array* mse_loss_backward(Array* grad, Array* a, Array* target, int reduction) noexcept nogil     # 2 (a - target) grad [/ count]; of the broadcast shape; the target's is its negative
+# 2 (a - target) grad [/ count]; of the broadcast shape; the target's is its negative
+cdef Array* mse_loss_backward(Array* grad, Array* a, Array* target, int reduction) noexcept nogil
 
 # (1 - t) x + (1 + (pos_weight - 1) t) softplus(-x), times weight; weight and pos_weight broadcast and may be NULL
 cdef Array* binary_cross_entropy_with_logits(Array* a, Array* target, Array* weight, Array* pos_weight, int reduction) noexcept nogil

@@ -4,15 +4,14 @@
 
 from libc.stdint cimport int64_t
 from libc.stdio cimport snprintf
-from libc.string cimport memset
 from cygrad._core.array cimport (
     Array, CONTIGUOUS, array_decref, array_empty, array_incref, array_unshared, array_zeros, broadcast_shape, normalize_dim, result_dtype)
 from cygrad._core.atomics cimport likely, unlikely
-from cygrad._core.dtypes cimport FLOAT16, FLOAT32, FLOAT64, INT64, ITEMSIZE, NUMPY_TYPE, UINT8, dtype_cname, is_float_code
+from cygrad._core.dtypes cimport FLOAT16, FLOAT32, FLOAT64, INT64, NUMPY_TYPE, UINT8, dtype_cname, is_float_code
 from cygrad._core.errors cimport fail, fail_i, fail_s, ERR_INDEX, ERR_RUNTIME, ERR_VALUE
 from cygrad._core.kernels.apply cimport fail_dtype
 from cygrad._core.kernels.copy cimport cast, contiguous
-from cygrad._core.kernels.iterate cimport InnerLoop, Loop, loop_add, loop_add_strided, loop_init, loop_ready, loop_run
+from cygrad._core.kernels.iterate cimport InnerLoop, Loop, loop_add, loop_init, loop_ready, loop_run
 from cygrad._core.kernels.reductions cimport to_half
 from cygrad._core.kernels.ufuncs cimport UF_EXP, UF_LOG, LoopEntry, ufunc_loop
 
@@ -33,7 +32,8 @@ cdef extern from "losses.hpp" namespace "cg" nogil:
     Py_ssize_t nll_bad_target(const int64_t* target, Py_ssize_t count, Py_ssize_t classes, int64_t ignore)
     void nll_forward[T](const T* a, const int64_t* target, const T* weight, Py_ssize_t batch, Py_ssize_t classes, Py_ssize_t inner, int64_t ignore, T* out,
                         double* total, double* weights)
-    void nll_backward[T](const T* grad, bint each, T divisor, const int64_t* target, const T* weight, Py_ssize_t batch, Py_ssize_t classes, Py_ssize_t inner,
+    void nll_backward[T](const T* grad, bint each, T divisor, const int64_t* target,
+                         const T* weight, Py_ssize_t batch, Py_ssize_t classes, Py_ssize_t inner,
                          int64_t ignore, T* out)
     InnerLoop loss_inner(int loss, int type)
 
@@ -167,29 +167,35 @@ cdef int nll_prepare(Array* a, Array* target, Array* weight, Py_ssize_t ignore, 
     if a.ndim == 0:
         return fail(ERR_VALUE, "cygrad nll_loss: Expected 1 or more dimensions (got 0); the input holds log-probabilities (N, C) or (C)")
     if target.dtype != INT64 and target.dtype != UINT8:
-        return fail_s(ERR_RUNTIME, "cygrad nll_loss: expected target dtype to be Long or Byte, but got %s; targets are class indices", dtype_cname(target.dtype), NULL, NULL)
+        return fail_s(ERR_RUNTIME, "cygrad nll_loss: expected target dtype to be Long or Byte, but got %s; targets are class indices",
+                      dtype_cname(target.dtype), NULL, NULL)
     batch[0] = inner[0] = 1
     if a.ndim == 1:
         classes[0] = a.shape[0]
         if target.numel != 1 or target.ndim > 1:
-            return fail_i(ERR_RUNTIME, "cygrad nll_loss: one row of log-probabilities takes one target, got a target of %ld elements", target.numel, 0, 0)
+            return fail_i(ERR_RUNTIME, "cygrad nll_loss: one row of log-probabilities takes one target, got a target of %ld elements",
+                          target.numel, 0, 0)
     else:
         batch[0] = a.shape[0]
         classes[0] = a.shape[1]
         if target.ndim < 1 or target.shape[0] != batch[0]:
-            return fail_i(ERR_VALUE, "cygrad nll_loss: Expected input batch_size (%ld) to match target batch_size (%ld)", batch[0], target.shape[0] if target.ndim else 1, 0)
+            return fail_i(ERR_VALUE, "cygrad nll_loss: Expected input batch_size (%ld) to match target batch_size (%ld)",
+                          batch[0], target.shape[0] if target.ndim else 1, 0)
         for d in range(2, a.ndim):
             inner[0] *= a.shape[d]
         if target.ndim != a.ndim - 1:
             return fail_i(ERR_RUNTIME, "cygrad nll_loss: Expected target size to be the input's without its class dim (size mismatch): input has %ld dims, target %ld", a.ndim, target.ndim, 0)
         for d in range(2, a.ndim):
             if target.shape[d - 1] != a.shape[d]:
-                return fail_i(ERR_RUNTIME, "cygrad nll_loss: Expected target size %ld in dim %ld, got %ld (size mismatch)", a.shape[d], d - 1, target.shape[d - 1])
+                return fail_i(ERR_RUNTIME, "cygrad nll_loss: Expected target size %ld in dim %ld, got %ld (size mismatch)",
+                              a.shape[d], d - 1, target.shape[d - 1])
     if weight != NULL:
         if weight.ndim != 1 or weight.numel != classes[0]:
-            return fail_i(ERR_RUNTIME, "cygrad nll_loss: weight tensor should be defined either for all %ld classes or no classes but got a weight of %ld elements", classes[0], weight.numel, 0)
+            return fail_i(ERR_RUNTIME, "cygrad nll_loss: weight tensor should be defined either for all %ld classes or no classes but got a weight of %ld elements",
+                          classes[0], weight.numel, 0)
         if weight.dtype != a.dtype:
-            return fail_s(ERR_RUNTIME, "cygrad nll_loss: expected scalar type %s but found %s as dtype of the weight", dtype_cname(a.dtype), dtype_cname(weight.dtype), NULL)
+            return fail_s(ERR_RUNTIME, "cygrad nll_loss: expected scalar type %s but found %s as dtype of the weight",
+                          dtype_cname(a.dtype), dtype_cname(weight.dtype), NULL)
         w[0] = cast_contiguous(weight, FLOAT32 if a.dtype == FLOAT16 else a.dtype)
         if w[0] == NULL:
             return -1
@@ -268,7 +274,8 @@ cdef double value_of(Array* a) noexcept nogil:
     return <double>(<float*>a.data)[0] if a.dtype == FLOAT32 else (<double*>a.data)[0]
 
 
-cdef Array* nll_loss_backward(Array* grad, Array* a, Array* target, Array* weight, int reduction, Py_ssize_t ignore_index, Array* total_weight) noexcept nogil:
+cdef Array* nll_loss_backward(Array* grad, Array* a, Array* target, Array* weight,
+                              int reduction, Py_ssize_t ignore_index, Array* total_weight) noexcept nogil:
     cdef Array* t
     cdef Array* w
     cdef Array* g
@@ -293,9 +300,11 @@ cdef Array* nll_loss_backward(Array* grad, Array* a, Array* target, Array* weigh
             if reduction == MEAN:
                 divisor = value_of(all)
             if dtype == FLOAT32:
-                nll_backward[float](<float*>g.data, each, <float>divisor, <int64_t*>t.data, <float*>w.data if w != NULL else NULL, batch, classes, inner, ignore_index, <float*>out.data)
+                nll_backward[float](<float*>g.data, each, <float>divisor, <int64_t*>t.data, <float*>w.data if w != NULL else NULL,
+                                    batch, classes, inner, ignore_index, <float*>out.data)
             else:
-                nll_backward[double](<double*>g.data, each, divisor, <int64_t*>t.data, <double*>w.data if w != NULL else NULL, batch, classes, inner, ignore_index, <double*>out.data)
+                nll_backward[double](<double*>g.data, each, divisor, <int64_t*>t.data, <double*>w.data if w != NULL else NULL,
+                                     batch, classes, inner, ignore_index, <double*>out.data)
     array_decref(all)
     array_decref(g)
     array_decref(t)
@@ -419,17 +428,20 @@ cdef int fits_input(const char* name, Array* a, Array* p) noexcept nogil:
     if ndim < 0:
         return -1
     if ndim != a.ndim:
-        return fail_s(ERR_RUNTIME, "cygrad binary_cross_entropy_with_logits: %s doesn't match the broadcast shape: it must broadcast to the input", name, NULL, NULL)
+        return fail_s(ERR_RUNTIME, "cygrad binary_cross_entropy_with_logits: %s doesn't match the broadcast shape: it must broadcast to the input",
+                      name, NULL, NULL)
     for d in range(ndim):
         if shape[d] != a.shape[d]:
-            return fail_s(ERR_RUNTIME, "cygrad binary_cross_entropy_with_logits: %s doesn't match the broadcast shape: it must broadcast to the input", name, NULL, NULL)
+            return fail_s(ERR_RUNTIME, "cygrad binary_cross_entropy_with_logits: %s doesn't match the broadcast shape: it must broadcast to the input",
+                          name, NULL, NULL)
     return 0
 
 
 cdef int bce_dtype(Array* a, Array* target, Array* weight, Array* pos_weight) noexcept nogil:
     cdef int d, dtype
     if target.ndim != a.ndim:
-        return fail_i(ERR_RUNTIME, "cygrad binary_cross_entropy_with_logits: output doesn't match the broadcast shape: input has %ld dims, target %ld", a.ndim, target.ndim, 0)
+        return fail_i(ERR_RUNTIME, "cygrad binary_cross_entropy_with_logits: output doesn't match the broadcast shape: input has %ld dims, target %ld",
+                      a.ndim, target.ndim, 0)
     for d in range(a.ndim):
         if a.shape[d] != target.shape[d]:
             return fail_i(ERR_RUNTIME, "cygrad binary_cross_entropy_with_logits: output doesn't match the broadcast shape: size %ld of the target at dim %ld must be %ld",
@@ -440,7 +452,8 @@ cdef int bce_dtype(Array* a, Array* target, Array* weight, Array* pos_weight) no
         fail_dtype("binary_cross_entropy_with_logits", a.dtype)
         return -1
     if not is_float_code(target.dtype):
-        return fail_s(ERR_RUNTIME, "cygrad binary_cross_entropy_with_logits: result type %s can't be cast to the desired output type %s; convert the target", dtype_cname(a.dtype), dtype_cname(target.dtype), NULL)
+        return fail_s(ERR_RUNTIME, "cygrad binary_cross_entropy_with_logits: result type %s can't be cast to the desired output type %s; convert the target",
+                      dtype_cname(a.dtype), dtype_cname(target.dtype), NULL)
     dtype = loss_dtype("binary_cross_entropy_with_logits", a, target)
     if dtype >= 0 and weight != NULL:
         dtype = dtype if weight.ndim == 0 or weight.dtype <= dtype else weight.dtype
@@ -476,7 +489,8 @@ cdef Array* binary_cross_entropy_with_logits(Array* a, Array* target, Array* wei
     return bce(L_BCE, NULL, a, target, weight, pos_weight, reduction)
 
 
-cdef Array* binary_cross_entropy_with_logits_backward(Array* grad, Array* a, Array* target, Array* weight, Array* pos_weight, int reduction) noexcept nogil:
+cdef Array* binary_cross_entropy_with_logits_backward(Array* grad, Array* a, Array* target, Array* weight,
+                                                      Array* pos_weight, int reduction) noexcept nogil:
     if grad == NULL or a == NULL or target == NULL:
         return NULL
     return bce(L_BCE_BACKWARD, grad, a, target, weight, pos_weight, reduction)
