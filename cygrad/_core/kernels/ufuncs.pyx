@@ -41,6 +41,7 @@ cdef extern from * nogil:
     """
     #include <cmath>
     #include <complex>
+    #include <limits>
     #include <type_traits>
     namespace cygrad_ufuncs {
     using cygrad::Half;
@@ -53,7 +54,11 @@ cdef extern from * nogil:
         const Py_ssize_t n = *count, sa = strides[0], sr = strides[1];
         const char *a = args[0];
         char *r = args[1];
-        for (Py_ssize_t i = 0; i < n; i++) *(R *)(r + i * sr) = f(*(const T *)(a + i * sa));
+        if (sa == (Py_ssize_t)sizeof(T) && sr == (Py_ssize_t)sizeof(R)) {
+            for (Py_ssize_t i = 0; i < n; i++) ((R *)r)[i] = f(((const T *)a)[i]);
+        } else {
+            for (Py_ssize_t i = 0; i < n; i++) *(R *)(r + i * sr) = f(*(const T *)(a + i * sa));
+        }
     }
     template <class T, T (*f)(T, T)> static void binary(char **args, const Py_ssize_t *count, const Py_ssize_t *strides, void *) {
         const Py_ssize_t n = *count, sa = strides[0], sb = strides[1], sr = strides[2];
@@ -74,6 +79,11 @@ cdef extern from * nogil:
         return std::complex<T>(z.real() / size, z.imag() / size);
     }
     template <class T> static Bool signbit(T a) { return Bool(a < 0); }
+    /* NumPy's loops of these four write wrong bools where the output is strided (seen in 2.4, float32 and float64, 17 elements and more). */
+    template <class T> static Bool is_nan(T x) { return Bool(x != x); }
+    template <class T> static Bool is_inf(T x) { return Bool(std::fabs(x) == std::numeric_limits<T>::infinity()); }
+    template <class T> static Bool is_finite(T x) { return Bool(std::fabs(x) <= std::numeric_limits<T>::max()); }
+    template <class T> static Bool sign_bit(T x) { return Bool(std::signbit(x)); }
 
     /* Python's %: the result has the divisor's sign; a zero keeps the sign of the dividend. */
     template <class T> static T remainder(T x, T y) {
@@ -144,6 +154,14 @@ cdef extern from * nogil:
         }
         return 0;
     }
+    #define CG_FLOAT_TEST(name, f)                                              \\
+        static inline Loop name(int t) {                                        \\
+            return t == 7 ? unary<float, Bool, f<float>> : t == 8 ? unary<double, Bool, f<double>> : nullptr; \\
+        }
+    CG_FLOAT_TEST(own_isnan, is_nan)
+    CG_FLOAT_TEST(own_isinf, is_inf)
+    CG_FLOAT_TEST(own_isfinite, is_finite)
+    CG_FLOAT_TEST(own_float_signbit, sign_bit)
     static inline Loop own_remainder(int t) {
         switch (t) {
             #define CG_CASE(T, code) case code: return binary<T, remainder<T>>;
@@ -181,6 +199,10 @@ cdef extern from * nogil:
     """
     InnerLoop own_sign "cygrad_ufuncs::own_sign"(int t) noexcept
     InnerLoop own_signbit "cygrad_ufuncs::own_signbit"(int t) noexcept
+    InnerLoop own_isnan "cygrad_ufuncs::own_isnan"(int t) noexcept
+    InnerLoop own_isinf "cygrad_ufuncs::own_isinf"(int t) noexcept
+    InnerLoop own_isfinite "cygrad_ufuncs::own_isfinite"(int t) noexcept
+    InnerLoop own_float_signbit "cygrad_ufuncs::own_float_signbit"(int t) noexcept
     InnerLoop own_remainder "cygrad_ufuncs::own_remainder"(int t) noexcept
     InnerLoop own_floor_divide "cygrad_ufuncs::own_floor_divide"(int t) noexcept
     InnerLoop own_power "cygrad_ufuncs::own_power"(int t) noexcept
@@ -243,6 +265,10 @@ cdef int read_loops() except -1:
     for t in range(N_DTYPES):
         set_own(UF_SIGN, t, own_sign(t), t)
         set_own(UF_SIGNBIT, t, own_signbit(t), BOOL)
+        set_own(UF_SIGNBIT, t, own_float_signbit(t), BOOL)
+        set_own(UF_ISNAN, t, own_isnan(t), BOOL)
+        set_own(UF_ISINF, t, own_isinf(t), BOOL)
+        set_own(UF_ISFINITE, t, own_isfinite(t), BOOL)
         set_own(UF_REMAINDER, t, own_remainder(t), t)
         set_own(UF_FLOOR_DIVIDE, t, own_floor_divide(t), t)
         set_own(UF_POW, t, own_power(t), t)
