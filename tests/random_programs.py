@@ -1,8 +1,8 @@
 """Random programs: what a step of one is, how it runs in either library, and how Hypothesis draws them.
 
-Why it exists: single operations can all be right while their order is not: what a backward frees, what detach cuts, which
-gradients pile up. A program is a list of steps over registers that hold tensors. Every step is a small class with `run`,
-so that new kinds (writes in place, views of views) join by being added to `STEPS`.
+Why it exists: single operations can all be right while their order is not: what a backward frees, what detach cuts,
+which gradients pile up. A program is a list of steps over registers that hold tensors. Every step is a small class
+with `run`, so that new kinds (writes in place, views of views) join by being added to `STEPS`.
 """
 
 from __future__ import annotations

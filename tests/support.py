@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Protocol, TypeGuard
+from typing import Protocol, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -128,6 +128,14 @@ def assert_same(ours: object, oracle: object, context: str = "") -> None:
     assert found is None, f"{context}: {found}" if context else found
 
 
+Result = TypeVar("Result")
+
+
+def let(body: Callable[..., Result], *values: object) -> Result:
+    """`body` of the values: names a tensor that an expression uses twice."""
+    return body(*values)
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a call did: gave a value, or raised."""
@@ -174,7 +182,7 @@ def assert_agrees(call: Callable[[ModuleType], object]) -> None:
 
 
 def run_python(program: str, timeout: float = 120.0) -> str:
-    """Runs a program in a fresh interpreter with this one's search path; its output. A crash or a hang fails the test."""
+    """Runs a program in a fresh interpreter with this one's search path; its output. A crash or a hang fails."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=timeout, check=False, env=environment

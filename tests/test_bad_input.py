@@ -1,8 +1,7 @@
-"""Bad input: the exception's type is torch's, its message names the operation, what was given and the remedy, and nothing
-has changed afterwards.
+"""Bad input: exceptions of torch's types, messages that help, and nothing changed afterwards.
 
-Why it exists: `ops/test_oracle.py` compares types of exceptions operation by operation; here the messages are read, and the
-inputs, the engine and the memory are looked at after the refusal.
+Why it exists: `ops/test_oracle.py` compares types of exceptions operation by operation; here the messages are read,
+and the inputs, the engine and the memory are looked at after the refusal.
 """
 
 from __future__ import annotations

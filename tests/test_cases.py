@@ -18,7 +18,7 @@ import cygrad
 from cygrad.autograd.gradcheck import GradcheckError, gradcheck
 
 
-def leaf(m: ModuleType, *values: float | complex) -> cygrad.Tensor:
+def leaf(m: ModuleType, *values: complex) -> cygrad.Tensor:
     """A leaf that requires grad, float64 or complex128."""
     dtype = m.complex128 if any(isinstance(value, complex) for value in values) else m.float64
     made: cygrad.Tensor = m.tensor(list(values), dtype=dtype, requires_grad=True)
@@ -268,7 +268,8 @@ def test_array_times_tensor() -> None:
         assert slope.tolist() == [2.0, 5.0]
 
 
-# ---- views and saved tensors, as far as they need no graph of a write --------------------------------------------------
+# ---- views and saved tensors, as far as they need no graph of a write
+# --------------------------------------------------
 
 
 def test_in_place_on_a_leaf_changes_nothing() -> None:

@@ -1,7 +1,7 @@
 """Making tensors: from data, from sizes, from ranges, and at random.
 
-Why it exists: value, dtype, layout and refusals of every maker are compared with the oracle; random numbers, which need not
-be the oracle's, are checked for reproducibility and distribution.
+Why it exists: value, dtype, layout and refusals of every maker are compared with the oracle; random numbers, which
+need not be the oracle's, are checked for reproducibility and distribution.
 """
 
 from __future__ import annotations

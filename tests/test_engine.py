@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 
 import pytest
-from support import assert_agrees, assert_same_refusal, run_python
+from support import assert_agrees, assert_same_refusal, let, run_python
 
 import cygrad
 
@@ -51,69 +51,78 @@ AGREED: dict[str, Call] = {
     "backward with gradient": lambda m: after_backward(m, m.tensor(2.0, dtype=m.float64)),
     "backward with list of gradients": lambda m: after_backward(m, [m.tensor(2.0, dtype=m.float64)]),
     "backward with None": lambda m: after_backward(m, [None]),
-    "backward of one element": lambda m: (lambda x: [(x[:1] * 2).backward(), x.grad][1])(leaf(m)),
-    "backward of a leaf": lambda m: (lambda x: [x.backward(), x.grad][1])(leaf(m, 5.0)),
-    "method with gradient": lambda m: (lambda x: [(x * x).backward(ones(m, 3)), x.grad][1])(leaf(m)),
-    "method by keyword": lambda m: (lambda x: [(x * x).backward(gradient=ones(m, 3)), x.grad][1])(leaf(m)),
-    "two backwards add up": lambda m: (lambda x: [x.sum().backward(), (x * x).sum().backward(), x.grad][2])(leaf(m)),
+    "backward of one element": lambda m: let(lambda x: [(x[:1] * 2).backward(), x.grad][1], leaf(m)),
+    "backward of a leaf": lambda m: let(lambda x: [x.backward(), x.grad][1], leaf(m, 5.0)),
+    "method with gradient": lambda m: let(lambda x: [(x * x).backward(ones(m, 3)), x.grad][1], leaf(m)),
+    "method by keyword": lambda m: let(lambda x: [(x * x).backward(gradient=ones(m, 3)), x.grad][1], leaf(m)),
+    "two backwards add up": lambda m: let(lambda x: [x.sum().backward(), (x * x).sum().backward(), x.grad][2], leaf(m)),
     "two roots": lambda m: two_roots(m, [ones(m, 3), None]),
-    "root twice": lambda m: (lambda x, y: [m.autograd.backward([y, y]), x.grad][1])(
-        *(lambda x: (x, (x * x).sum()))(leaf(m))
+    "root twice": lambda m: let(
+        lambda x, y: [m.autograd.backward([y, y]), x.grad][1], *let(lambda x: (x, (x * x).sum()), leaf(m))
     ),
-    "root and its own input": lambda m: (lambda x, y: [m.autograd.backward([y, y * 2]), x.grad][1])(
-        *(lambda x: (x, (x * x).sum()))(leaf(m))
+    "root and its own input": lambda m: let(
+        lambda x, y: [m.autograd.backward([y, y * 2]), x.grad][1], *let(lambda x: (x, (x * x).sum()), leaf(m))
     ),
-    "backward with inputs": lambda m: (lambda x, w: [(x * w).sum().backward(inputs=[x]), x.grad, w.grad][1:])(
-        leaf(m), leaf(m)
+    "backward with inputs": lambda m: let(
+        lambda x, w: [(x * w).sum().backward(inputs=[x]), x.grad, w.grad][1:], leaf(m), leaf(m)
     ),
-    "backward with one input": lambda m: (lambda x, w: [(x * w).sum().backward(inputs=x), x.grad, w.grad][1:])(
-        leaf(m), leaf(m)
+    "backward with one input": lambda m: let(
+        lambda x, w: [(x * w).sum().backward(inputs=x), x.grad, w.grad][1:], leaf(m), leaf(m)
     ),
-    "backward with an inner input": lambda m: (
-        lambda x: (lambda y: [(y * y).sum().backward(inputs=[y]), y.grad, x.grad][1:])(x * 2)
-    )(leaf(m)),
+    "backward with an inner input": lambda m: let(
+        lambda x: let(lambda y: [(y * y).sum().backward(inputs=[y]), y.grad, x.grad][1:], x * 2), leaf(m)
+    ),
     "grad": lambda m: m.autograd.grad((leaf(m) * 1).sum() + 0 * (x := leaf(m)).sum(), x),
-    "grad of several": lambda m: (lambda x, w: m.autograd.grad((x * w).sum(), [x, w]))(leaf(m), leaf(m)),
-    "grad of an inner tensor": lambda m: (lambda x: (lambda y: m.autograd.grad((y * y).sum(), [y, x]))(x * 2))(leaf(m)),
-    "grad of the root": lambda m: (lambda y: m.autograd.grad(y, y))(leaf(m).sum()),
-    "grad of an input named twice": lambda m: (lambda x: m.autograd.grad((x * x).sum(), [x, x]))(leaf(m)),
-    "grad with grad_outputs": lambda m: (lambda x: m.autograd.grad(x * x, x, ones(m, 3)))(leaf(m)),
-    "grad with tuple of None": lambda m: (lambda x: m.autograd.grad((x * x).sum(), x, grad_outputs=(None,)))(leaf(m)),
-    "grad of several roots": lambda m: (lambda x: m.autograd.grad([x.sum(), (x * x).sum()], [x]))(leaf(m)),
+    "grad of several": lambda m: let(lambda x, w: m.autograd.grad((x * w).sum(), [x, w]), leaf(m), leaf(m)),
+    "grad of an inner tensor": lambda m: let(
+        lambda x: let(lambda y: m.autograd.grad((y * y).sum(), [y, x]), x * 2), leaf(m)
+    ),
+    "grad of the root": lambda m: let(lambda y: m.autograd.grad(y, y), leaf(m).sum()),
+    "grad of an input named twice": lambda m: let(lambda x: m.autograd.grad((x * x).sum(), [x, x]), leaf(m)),
+    "grad with grad_outputs": lambda m: let(lambda x: m.autograd.grad(x * x, x, ones(m, 3)), leaf(m)),
+    "grad with tuple of None": lambda m: let(
+        lambda x: m.autograd.grad((x * x).sum(), x, grad_outputs=(None,)), leaf(m)
+    ),
+    "grad of several roots": lambda m: let(lambda x: m.autograd.grad([x.sum(), (x * x).sum()], [x]), leaf(m)),
     "grad allow_unused": lambda m: m.autograd.grad(leaf(m).sum(), leaf(m), allow_unused=True),
     "grad materialize": lambda m: [
         [g, g.requires_grad]
-        for g in (lambda x, w: m.autograd.grad((x * 2).sum(), [x, w], materialize_grads=True))(
-            leaf(m, 1.0), leaf(m, 1.0)
+        for g in let(
+            lambda x, w: m.autograd.grad((x * 2).sum(), [x, w], materialize_grads=True), leaf(m, 1.0), leaf(m, 1.0)
         )
     ],
-    "grad leaves .grad alone": lambda m: (lambda x: [m.autograd.grad(x.sum(), x), x.grad])(leaf(m)),
-    "grad create_graph": lambda m: (
-        lambda x: [g.requires_grad for g in m.autograd.grad((x * x).sum(), x, create_graph=True)]
-    )(leaf(m)),
-    "grad of a part of the graph": lambda m: (lambda x: (lambda y: m.autograd.grad((y * x).sum(), y))(x.exp()))(
-        leaf(m)
+    "grad leaves .grad alone": lambda m: let(lambda x: [m.autograd.grad(x.sum(), x), x.grad], leaf(m)),
+    "grad create_graph": lambda m: let(
+        lambda x: [g.requires_grad for g in m.autograd.grad((x * x).sum(), x, create_graph=True)], leaf(m)
     ),
-    "retain_graph for another root": lambda m: (
-        lambda x: (lambda y: [y.sum().backward(retain_graph=True), (y * 2).sum().backward(), x.grad][2])(x.exp())
-    )(leaf(m)),
-    "retained gradients": lambda m: (
-        lambda x: (lambda y: [y.retain_grad(), (y * y).sum().backward(), y.grad, x.grad][2:])(x * 2)
-    )(leaf(m)),
-    "diamond": lambda m: (lambda x: (lambda y: [(y.sin() * y.cos() + y).sum().backward(), x.grad][1])(x * x))(leaf(m)),
-    "unused output of several": lambda m: (lambda x: [x.unbind()[1].backward(), x.grad][1])(leaf(m)),
-    "max with both outputs": lambda m: (lambda x: [x.max(0).values.backward(), x.grad][1])(leaf(m)),
-    "float32 root of float64 leaf": lambda m: (lambda x: [x.float().sum().backward(), x.grad][1])(leaf(m)),
-    "complex root with gradient": lambda m: (lambda x: [(x * 1j).backward(m.ones(3, dtype=m.complex128)), x.grad][1])(
-        leaf(m)
+    "grad of a part of the graph": lambda m: let(
+        lambda x: let(lambda y: m.autograd.grad((y * x).sum(), y), x.exp()), leaf(m)
     ),
-    "gradient is a new tensor": lambda m: (lambda x, g: [x.backward(g), x.grad.data_ptr() == g.data_ptr(), g][1:])(
-        leaf(m), m.ones(3, dtype=m.float64)
+    "retain_graph for another root": lambda m: let(
+        lambda x: let(lambda y: [y.sum().backward(retain_graph=True), (y * 2).sum().backward(), x.grad][2], x.exp()),
+        leaf(m),
     ),
-    "empty tensors": lambda m: (lambda x: [(x * 2).sum().backward(), x.grad][1])(
-        m.zeros(0, 3, dtype=m.float64, requires_grad=True)
+    "retained gradients": lambda m: let(
+        lambda x: let(lambda y: [y.retain_grad(), (y * y).sum().backward(), y.grad, x.grad][2:], x * 2), leaf(m)
     ),
-    "expanded gradient": lambda m: (lambda x: [x.expand(4, 3).sum().backward(), x.grad, x.grad.stride()][1:])(leaf(m)),
+    "diamond": lambda m: let(
+        lambda x: let(lambda y: [(y.sin() * y.cos() + y).sum().backward(), x.grad][1], x * x), leaf(m)
+    ),
+    "unused output of several": lambda m: let(lambda x: [x.unbind()[1].backward(), x.grad][1], leaf(m)),
+    "max with both outputs": lambda m: let(lambda x: [x.max(0).values.backward(), x.grad][1], leaf(m)),
+    "float32 root of float64 leaf": lambda m: let(lambda x: [x.float().sum().backward(), x.grad][1], leaf(m)),
+    "complex root with gradient": lambda m: let(
+        lambda x: [(x * 1j).backward(m.ones(3, dtype=m.complex128)), x.grad][1], leaf(m)
+    ),
+    "gradient is a new tensor": lambda m: let(
+        lambda x, g: [x.backward(g), x.grad.data_ptr() == g.data_ptr(), g][1:], leaf(m), m.ones(3, dtype=m.float64)
+    ),
+    "empty tensors": lambda m: let(
+        lambda x: [(x * 2).sum().backward(), x.grad][1], m.zeros(0, 3, dtype=m.float64, requires_grad=True)
+    ),
+    "expanded gradient": lambda m: let(
+        lambda x: [x.expand(4, 3).sum().backward(), x.grad, x.grad.stride()][1:], leaf(m)
+    ),
 }
 
 
@@ -141,15 +150,15 @@ REFUSED: dict[str, Call] = {
     "grad of no-grad input": lambda m: m.autograd.grad(leaf(m).sum(), m.ones(2)),
     "grad with no inputs": lambda m: m.autograd.grad(leaf(m).sum(), []),
     "grad of number": lambda m: m.autograd.grad(leaf(m).sum(), 3),
-    "grad of a non-scalar": lambda m: (lambda x: m.autograd.grad(x * 2, x))(leaf(m)),
-    "grad materialize without allow_unused": lambda m: (
-        lambda x: m.autograd.grad(x.sum(), x, allow_unused=False, materialize_grads=True)
-    )(leaf(m)),
-    "grad after freeing": lambda m: (
-        lambda x: (lambda y: [m.autograd.grad(y, x), m.autograd.grad(y, x)])(x.exp().sum())
-    )(leaf(m)),
+    "grad of a non-scalar": lambda m: let(lambda x: m.autograd.grad(x * 2, x), leaf(m)),
+    "grad materialize without allow_unused": lambda m: let(
+        lambda x: m.autograd.grad(x.sum(), x, allow_unused=False, materialize_grads=True), leaf(m)
+    ),
+    "grad after freeing": lambda m: let(
+        lambda x: let(lambda y: [m.autograd.grad(y, x), m.autograd.grad(y, x)], x.exp().sum()), leaf(m)
+    ),
     "unknown keyword": lambda m: leaf(m).sum().backward(keep_graph=True),
-    "grad of wrong cotangent shape": lambda m: (lambda x: m.autograd.grad(x * 2, x, ones(m, 4)))(leaf(m)),
+    "grad of wrong cotangent shape": lambda m: let(lambda x: m.autograd.grad(x * 2, x, ones(m, 4)), leaf(m)),
 }
 
 
@@ -416,7 +425,7 @@ print(os.waitstatus_to_exitcode(status))
 
 
 def test_cycles_are_collected() -> None:
-    """A graph that holds a Python object which holds the graph: the gc must see through it (the leak fixture counts)."""
+    """A graph that holds a Python object which holds the graph: the gc must see through it."""
     for _ in range(10):
         x = leaf(cygrad)
         y = x * 2

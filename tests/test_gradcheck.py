@@ -1,7 +1,7 @@
 """`gradcheck` and `gradgradcheck` themselves: what they accept, what they notice, and every option.
 
-Why it exists: all formulas of the library are believed on the word of these two; a check that passes everything would be
-worse than none.
+Why it exists: all formulas of the library are believed on the word of these two; a check that passes everything would
+be worse than none.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from cygrad.autograd import gradcheck, gradgradcheck
 from cygrad.autograd.gradcheck import GradcheckError
 
 
-def leaf(*values: float | complex, dtype: cygrad.dtype | None = None) -> Tensor:
+def leaf(*values: complex, dtype: cygrad.dtype | None = None) -> Tensor:
     """A leaf in double precision, or the dtype given."""
     usual = cygrad.complex128 if any(isinstance(value, complex) for value in values) else cygrad.float64
     return cygrad.tensor(list(values), dtype=dtype or usual, requires_grad=True)
 
 
 def half_seen(x: Tensor) -> Tensor:
-    """x * x of which the graph sees one factor."""
+    """The square of x, of which the graph sees one factor."""
     return x * x.detach()
 
 

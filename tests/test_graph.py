@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Protocol
 
 import pytest
-from support import assert_agrees, assert_same_refusal, bare_name, node_name
+from support import assert_agrees, assert_same_refusal, bare_name, let, node_name
 
 import cygrad
 from cygrad._core.memory import live_objects
@@ -45,18 +45,18 @@ def chain_names(tensor: cygrad.Tensor) -> list[object]:
 
 
 FACTS: dict[str, Call] = {
-    "a leaf": lambda m: (lambda x: [x.is_leaf, x.requires_grad, x.grad_fn, x.grad, x.output_nr, x.retains_grad])(
-        leaf(m)
+    "a leaf": lambda m: let(
+        lambda x: [x.is_leaf, x.requires_grad, x.grad_fn, x.grad, x.output_nr, x.retains_grad], leaf(m)
     ),
-    "no grad leaf": lambda m: (lambda x: [x.is_leaf, x.requires_grad, x.grad_fn])(m.ones(2)),
-    "a result": lambda m: (lambda y: [y.is_leaf, y.requires_grad, node_name(y), y.retains_grad])(leaf(m) * 2),
-    "result of no-grad inputs": lambda m: (lambda y: [y.is_leaf, y.requires_grad, y.grad_fn])(m.ones(2) * 2),
-    "comparison has no graph": lambda m: (lambda y: [y.is_leaf, y.requires_grad, y.grad_fn])(leaf(m) > 0),
-    "detached": lambda m: (lambda y: [y.is_leaf, y.requires_grad, y.grad_fn])((leaf(m) * 2).detach()),
-    "edges of a product": lambda m: (lambda x: chain_names(x * x))(leaf(m)),
+    "no grad leaf": lambda m: let(lambda x: [x.is_leaf, x.requires_grad, x.grad_fn], m.ones(2)),
+    "a result": lambda m: let(lambda y: [y.is_leaf, y.requires_grad, node_name(y), y.retains_grad], leaf(m) * 2),
+    "result of no-grad inputs": lambda m: let(lambda y: [y.is_leaf, y.requires_grad, y.grad_fn], m.ones(2) * 2),
+    "comparison has no graph": lambda m: let(lambda y: [y.is_leaf, y.requires_grad, y.grad_fn], leaf(m) > 0),
+    "detached": lambda m: let(lambda y: [y.is_leaf, y.requires_grad, y.grad_fn], (leaf(m) * 2).detach()),
+    "edges of a product": lambda m: let(lambda x: chain_names(x * x), leaf(m)),
     "edges with a constant": lambda m: chain_names(leaf(m) * 2 + 1),
     "edges with a tensor without grad": lambda m: chain_names(leaf(m) * m.ones(2, dtype=m.float64)),
-    "edges of a deeper graph": lambda m: (lambda x: chain_names((x.exp() * x).sum().tanh()))(leaf(m)),
+    "edges of a deeper graph": lambda m: let(lambda x: chain_names((x.exp() * x).sum().tanh()), leaf(m)),
     "edges of outputs": lambda m: chain_names(leaf(m, 1.0, 2.0, 3.0).unbind()[2] * 2),
     "edges of max": lambda m: chain_names(leaf(m).max(0).values),
     "edges of a broadcast": lambda m: chain_names(leaf(m) + leaf(m, 1.0)),
@@ -76,31 +76,32 @@ FACTS: dict[str, Call] = {
     "edges of cross_entropy": lambda m: chain_names(
         m.nn.functional.cross_entropy(leaf(m).reshape(1, 2), m.tensor([1]))
     ),
-    "accumulator of a leaf": lambda m: (lambda x: [(x * 1).grad_fn.next_functions[0][0].variable is x])(leaf(m)),
-    "one accumulator a leaf": lambda m: (
-        lambda x, y, z: y.grad_fn.next_functions[0][0] is z.grad_fn.next_functions[0][0]
-    )(*(lambda x: (x, x * 1, x + 1))(leaf(m))),
-    "grad_fn is one object": lambda m: (lambda y: y.grad_fn is y.grad_fn)(leaf(m) * 2),
-    "metadata is a dict": lambda m: (
-        (lambda y: [y.grad_fn.metadata.setdefault("a", 1), y.grad_fn.metadata])(leaf(m) * 2) and 1
+    "accumulator of a leaf": lambda m: let(lambda x: [(x * 1).grad_fn.next_functions[0][0].variable is x], leaf(m)),
+    "one accumulator a leaf": lambda m: let(
+        lambda x, y, z: y.grad_fn.next_functions[0][0] is z.grad_fn.next_functions[0][0],
+        *let(lambda x: (x, x * 1, x + 1), leaf(m)),
     ),
-    "sequence numbers grow": lambda m: (
-        lambda x: (lambda y, z: z.grad_fn._sequence_nr() > y.grad_fn._sequence_nr())(x * 2, x * 2)
-    )(leaf(m)),
-    "saved of mul": lambda m: (lambda x: [(x * x).grad_fn._saved_self, (x * x).grad_fn._saved_other])(leaf(m)),
-    "saved of a constant": lambda m: (lambda x: [(x * 2).grad_fn._saved_self is None])(leaf(m)),
-    "saved leaf is the leaf": lambda m: (lambda x: (x * x).grad_fn._saved_self is x)(leaf(m)),
-    "saved result": lambda m: (lambda y: [y.grad_fn._saved_result, y.grad_fn._saved_result.requires_grad])(
-        leaf(m).exp()
+    "grad_fn is one object": lambda m: let(lambda y: y.grad_fn is y.grad_fn, leaf(m) * 2),
+    "metadata is a dict": lambda m: (
+        let(lambda y: [y.grad_fn.metadata.setdefault("a", 1), y.grad_fn.metadata], leaf(m) * 2) and 1
+    ),
+    "sequence numbers grow": lambda m: let(
+        lambda x: let(lambda y, z: z.grad_fn._sequence_nr() > y.grad_fn._sequence_nr(), x * 2, x * 2), leaf(m)
+    ),
+    "saved of mul": lambda m: let(lambda x: [(x * x).grad_fn._saved_self, (x * x).grad_fn._saved_other], leaf(m)),
+    "saved of a constant": lambda m: let(lambda x: [(x * 2).grad_fn._saved_self is None], leaf(m)),
+    "saved leaf is the leaf": lambda m: let(lambda x: (x * x).grad_fn._saved_self is x, leaf(m)),
+    "saved result": lambda m: let(
+        lambda y: [y.grad_fn._saved_result, y.grad_fn._saved_result.requires_grad], leaf(m).exp()
     ),
     "saved pow exponent": lambda m: (leaf(m) ** 3).grad_fn._saved_exponent,
     "saved of sum": lambda m: list(leaf(m).sum().grad_fn._saved_self_sym_sizes),
-    "requires_grad_ returns self": lambda m: (lambda x: x.requires_grad_() is x)(m.ones(2)),
-    "requires_grad set": lambda m: (lambda x: [setattr(x, "requires_grad", True), x.requires_grad][1])(m.ones(2)),
-    "retain_grad twice": lambda m: (lambda y: [y.retain_grad(), y.retain_grad(), y.retains_grad])(leaf(m) * 2),
-    "retain_grad on a leaf": lambda m: (lambda x: [x.retain_grad(), x.retains_grad])(leaf(m)),
-    "no_grad result": lambda m: (lambda y: [y.requires_grad, y.is_leaf])(m.no_grad()(lambda x: x * 2)(leaf(m))),
-    "detach_ of a result": lambda m: (lambda y: [y.detach_() is y, y.requires_grad, y.is_leaf])(leaf(m) * 2),
+    "requires_grad_ returns self": lambda m: let(lambda x: x.requires_grad_() is x, m.ones(2)),
+    "requires_grad set": lambda m: let(lambda x: [setattr(x, "requires_grad", True), x.requires_grad][1], m.ones(2)),
+    "retain_grad twice": lambda m: let(lambda y: [y.retain_grad(), y.retain_grad(), y.retains_grad], leaf(m) * 2),
+    "retain_grad on a leaf": lambda m: let(lambda x: [x.retain_grad(), x.retains_grad], leaf(m)),
+    "no_grad result": lambda m: let(lambda y: [y.requires_grad, y.is_leaf], m.no_grad()(lambda x: x * 2)(leaf(m))),
+    "detach_ of a result": lambda m: let(lambda y: [y.detach_() is y, y.requires_grad, y.is_leaf], leaf(m) * 2),
 }
 
 
@@ -116,10 +117,12 @@ REFUSED: dict[str, Call] = {
     "requires_grad off on a result by assignment": lambda m: setattr(leaf(m) * 2, "requires_grad", False),
     "retain_grad without a graph": lambda m: m.ones(2).retain_grad(),
     "is_leaf cannot be set": lambda m: setattr(leaf(m), "is_leaf", False),
-    "saved tensors after backward": lambda m: (lambda y: [y.sum().backward(), y.grad_fn._saved_self])(
-        leaf(m) * leaf(m)
+    "saved tensors after backward": lambda m: let(
+        lambda y: [y.sum().backward(), y.grad_fn._saved_self], leaf(m) * leaf(m)
     ),
-    "saved result after backward": lambda m: (lambda y: [y.sum().backward(), y.grad_fn._saved_result])(leaf(m).exp()),
+    "saved result after backward": lambda m: let(
+        lambda y: [y.sum().backward(), y.grad_fn._saved_result], leaf(m).exp()
+    ),
 }
 
 

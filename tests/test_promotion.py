@@ -114,13 +114,14 @@ def test_two_tensors(name: str, left: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", [name for name in BINARY if name not in ("maximum",)])
+@pytest.mark.parametrize("name", [name for name in BINARY if name != "maximum"])
 def test_tensor_and_scalar(name: str, dtype: str) -> None:
     call = BINARY[name]
     failures: list[str] = []
     for word, number in SCALARS.items():
         for kind in KINDS:
-            compare(lambda m: call(m, operand(m, kind, dtype), number), f"{kind} {dtype}, {word}", failures)  # noqa: B023
+            label = f"{kind} {dtype}, {word}"
+            compare(lambda m: call(m, operand(m, kind, dtype), number), label, failures)  # noqa: B023
     assert not failures, "\n".join(failures)
 
 

@@ -19,6 +19,9 @@ PROGRAM_SCALE = 100.0
 HUGE = 1e12  # past this, cancellation may turn roundings into anything
 
 
+STATE = "shape, requires_grad, is_leaf, node, output_nr, retains_grad, version"
+
+
 def state(tensor: object) -> tuple[object, ...]:
     """What autograd knows of a tensor."""
     assert isinstance(tensor, cygrad.Tensor | torch.Tensor)
@@ -54,7 +57,7 @@ def compare(step: Step, ours: Machine, oracle: Machine) -> str | None:
                 return f"{mine!r} instead of {other!r}"
             continue
         if state(mine) != state(other):
-            return f"shape, requires_grad, is_leaf, node, output_nr, retains_grad, version: {state(mine)} instead of {state(other)}"
+            return f"{STATE}: {state(mine)} instead of {state(other)}"
         found = difference(mine, other, PROGRAM_SCALE)
         if found:
             return found

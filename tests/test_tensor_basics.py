@@ -14,16 +14,17 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from support import assert_agrees, assert_same_refusal, node_name
+from support import assert_agrees, assert_same_refusal, let, node_name
 
 import cygrad
 
 Call = Callable[[ModuleType], object]
 
 
-def matrix(m: ModuleType) -> object:
+def matrix(m: ModuleType) -> cygrad.Tensor:
     """[[0, 1, 2], [3, 4, 5]] in float64."""
-    return m.from_numpy(np.arange(6.0).reshape(2, 3))
+    made: cygrad.Tensor = m.from_numpy(np.arange(6.0).reshape(2, 3))
+    return made
 
 
 FACTS: dict[str, Call] = {
@@ -72,27 +73,27 @@ FACTS: dict[str, Call] = {
     "equality with None": lambda m: m.tensor(1.0) == None,  # noqa: E711
     "inequality with None": lambda m: m.tensor(1.0) != None,  # noqa: E711
     "equality with text": lambda m: m.tensor(1.0) == "a",
-    "Size addition": lambda m: tuple(matrix(m).shape + (1,)),
+    "Size addition": lambda m: (*matrix(m).shape, 1),
     "Size slice": lambda m: [tuple(matrix(m).shape[:1]), isinstance(matrix(m).shape[:1], m.Size)],
     "Size equality": lambda m: matrix(m).shape == (2, 3),
     "Size repr": lambda m: repr(matrix(m).shape).rpartition(".")[2],
     "element of Size": lambda m: type(matrix(m).shape[0]) is int,
     "hash differs": lambda m: hash(matrix(m)) == hash(matrix(m)),
-    "as dict key": lambda m: (lambda x: {x: 1}[x])(matrix(m)),
+    "as dict key": lambda m: let(lambda x: {x: 1}[x], matrix(m)),
     "is_same_size": lambda m: m.is_tensor(matrix(m)),
-    "view of same memory": lambda m: (lambda x: x.data_ptr() == x.view(6).data_ptr())(matrix(m)),
-    "data_ptr of slice": lambda m: (lambda x: x[1].data_ptr() - x.data_ptr())(matrix(m)),
-    "contiguous is self": lambda m: (lambda x: x.contiguous() is x)(matrix(m)),
+    "view of same memory": lambda m: let(lambda x: x.data_ptr() == x.view(6).data_ptr(), matrix(m)),
+    "data_ptr of slice": lambda m: let(lambda x: x[1].data_ptr() - x.data_ptr(), matrix(m)),
+    "contiguous is self": lambda m: let(lambda x: x.contiguous() is x, matrix(m)),
     "contiguous copies": lambda m: matrix(m).t().contiguous().stride(),
     "clone keeps strides": lambda m: matrix(m).t().clone().stride(),
-    "clone is apart": lambda m: (lambda x: x.clone().data_ptr() == x.data_ptr())(matrix(m)),
-    "detach shares": lambda m: (lambda x: x.detach().data_ptr() == x.data_ptr())(matrix(m)),
-    "to the same dtype": lambda m: (lambda x: x.to(m.float64) is x)(matrix(m)),
-    "to copy": lambda m: (lambda x: x.to(m.float64, copy=True) is x)(matrix(m)),
+    "clone is apart": lambda m: let(lambda x: x.clone().data_ptr() == x.data_ptr(), matrix(m)),
+    "detach shares": lambda m: let(lambda x: x.detach().data_ptr() == x.data_ptr(), matrix(m)),
+    "to the same dtype": lambda m: let(lambda x: x.to(m.float64) is x, matrix(m)),
+    "to copy": lambda m: let(lambda x: x.to(m.float64, copy=True) is x, matrix(m)),
     "to other": lambda m: matrix(m).to(m.zeros(1, dtype=m.int32)),
     "to device": lambda m: matrix(m).to("cpu"),
     "to device and dtype": lambda m: matrix(m).to("cpu", m.float32),
-    "cpu": lambda m: (lambda x: x.cpu() is x)(matrix(m)),
+    "cpu": lambda m: let(lambda x: x.cpu() is x, matrix(m)),
     "type_as": lambda m: matrix(m).type_as(m.zeros(1, dtype=m.int64)),
     "numpy": lambda m: matrix(m).numpy().tolist(),
     "numpy dtype": lambda m: [
@@ -153,7 +154,7 @@ REFUSED: dict[str, Call] = {
     "to a list": lambda m: matrix(m).to([1.5]),
     "addition of text": lambda m: matrix(m) + "a",
     "addition of None": lambda m: matrix(m) + None,
-    "addition of list": lambda m: matrix(m) + [1.0, 2.0, 3.0],
+    "addition of list": lambda m: [*matrix(m), 1.0, 2.0, 3.0],
     "multiplication of dict": lambda m: matrix(m) * {},
     "less than None": lambda m: matrix(m) < None,
     "missing attribute": lambda m: matrix(m).no_such_method(),

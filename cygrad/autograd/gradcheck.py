@@ -98,8 +98,7 @@ def _tensor(flat: Values, like: cygrad.Tensor) -> cygrad.Tensor:
 
 
 def _poke(tensor: cygrad.Tensor, index: tuple[int, ...], value: complex) -> None:
-    """Writes one element behind the back of autograd: no version is bumped, so graphs that saved the tensor stay
-    usable."""
+    """Writes one element behind the back of autograd: no version is bumped, graphs that saved it stay usable."""
     if tensor.device.type == "cpu":
         tensor.detach().numpy()[index] = value if tensor.is_complex() else value.real
     else:
@@ -136,8 +135,7 @@ def _part(values: npt.NDArray[np.complex128], part: str) -> Reals:
 def _join(
     per_step: Sequence[npt.NDArray[np.complex128]], output: int, out: cygrad.Tensor, source: int
 ) -> Iterator[_Block]:
-    """Blocks from derivatives along each step: per_step[k] has shape (input elements, output elements), complex as the
-    output is."""
+    """Blocks from derivatives along each step: per_step[k] has shape (input elements, output elements)."""
     for part, _ in _parts(out):
         along = [_part(values, part) for values in per_step]
         yield _Block(output, part, source, along[0] if len(along) == 1 else along[0] + 1j * along[1])
@@ -226,8 +224,7 @@ def _push(
     tangents: dict[int, npt.NDArray[np.complex128]],
     picks: Sequence[int],
 ) -> list[npt.NDArray[np.complex128]]:
-    """Tangents of the picked outputs when the inputs at the keys of `tangents` carry these tangents and the others
-    carry none."""
+    """Tangents of the picked outputs when only the inputs at the keys of `tangents` carry one."""
     from cygrad.autograd import forward_ad  # only who asks for forward mode pays for it
 
     with forward_ad.dual_level():
@@ -469,8 +466,7 @@ def _fast(
     options: _Options,
     mode: str,
 ) -> None:
-    """Compares v^T J u for one pair of random directions of each output and input instead of all of J. Real numbers
-    only."""
+    """Compares v^T J u for one random pair of directions an output and input, not all of J. Real numbers only."""
     sources = [index for index, value in enumerate(inputs) if _is_differentiable(value)]
     targets = [inputs[source] for source in sources]
     us, vs = _directions(targets, _SEED), _directions(outputs, _SEED + 1)
@@ -551,28 +547,27 @@ def gradcheck(
     check_forward_ad: bool = False,
     check_backward_ad: bool = True,
     fast_mode: bool = False,
-    masked: bool | None = None,
+    masked: bool | None = None,  # noqa: ARG001
 ) -> bool:
     """Compares the gradients of `func` with finite differences at the point `inputs`.
 
     Args:
         func: takes the inputs, returns a tensor or a sequence of tensors, of any shapes.
-        inputs: a tensor or a sequence. Those of floating or complex dtype with `requires_grad=True` are checked, and
-        should be
-            float64 or complex128; they must not overlap in memory. Their values are moved in place and put back.
+        inputs: a tensor or a sequence. Those of floating or complex dtype with `requires_grad=True` are checked. They
+            should be float64 or complex128, and must not overlap in memory. Their values are moved and put back.
         eps: step of the finite differences.
-        atol, rtol: absolute and relative tolerance of the comparison, elementwise.
+        atol: absolute tolerance of the comparison, elementwise.
+        rtol: relative tolerance of the comparison, elementwise.
         raise_exception: whether a failure raises `GradcheckError`; otherwise it returns False.
         nondet_tol: how far two runs of one backward may differ.
-        check_undefined_grad: also check that outputs without a cotangent count as outputs with a cotangent of zeros
-        (and in forward
-            mode, inputs without a tangent).
+        check_undefined_grad: also check that outputs without a cotangent count as outputs with one of zeros (and in
+            forward mode, inputs without a tangent).
         check_grad_dtypes: also demand that every gradient has its input's dtype.
         check_batched_grad: also check `is_grads_batched=True` of `autograd.grad`, row by row.
-        check_forward_ad, check_backward_ad: which modes to check.
-        fast_mode: compare one random projection of the Jacobian rather than all of it; complex functions get the full
-        check. masked: accepted for torch's sake. It concerns sparse tensors; all tensors here are dense, so it changes
-        nothing.
+        check_forward_ad: check forward mode.
+        check_backward_ad: check reverse mode.
+        fast_mode: compare one random projection of the Jacobian, not all of it; complex functions get the full check.
+        masked: accepted for torch's sake: it concerns sparse tensors, and all tensors here are dense.
 
     Returns:
         True where every gradient agrees; False where one does not and `raise_exception` is False.
@@ -582,6 +577,7 @@ def gradcheck(
         ValueError: no input requires grad, or an output is no tensor.
         RuntimeError: an input has a dimension of stride 0.
         AssertionError: the switches contradict each other.
+
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("gradcheck: Expected at least one of check_forward_ad or check_backward_ad to be True.")
@@ -672,14 +668,13 @@ def gradgradcheck(
     The function that is checked maps the inputs and the cotangents to the gradients; both sides of it are
     differentiated.
 
-    Args:
-        func, inputs: as for `gradcheck`.
-        grad_outputs: cotangents, one for each differentiable output of `func`; random numbers between -1 and 1 by
-        default. gen_non_contig_grad_outputs: whether these random cotangents are non-contiguous.
-        check_fwd_over_rev, check_rev_over_rev: forward mode over the backward, and the backward of the backward.
-        The other arguments are those of `gradcheck`.
+    `func`, `inputs` and all arguments that are not described here mean what they mean for `gradcheck`. `grad_outputs`
+    are the cotangents, one for each differentiable output of `func`; by default random numbers between -1 and 1, which
+    `gen_non_contig_grad_outputs` makes non-contiguous. `check_fwd_over_rev` checks forward mode over the backward,
+    `check_rev_over_rev` the backward of the backward.
 
     Returns and raises as `gradcheck` does.
+
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError(

@@ -1,7 +1,7 @@
 """The table of sample inputs: every operation of the core tier, one row each.
 
-Why it exists: value, dtype, shape, node name, saved tensors, gradients and refusals of every operation are checked by the
-same few tests (`test_oracle.py`, `test_gradients.py`), which only walk this table. An operation without a row fails
+Why it exists: value, dtype, shape, node name, saved tensors, gradients and refusals of every operation are checked by
+the same few tests (`test_oracle.py`, `test_gradients.py`), which only walk this table. An operation without a row fails
 `test_table.py`.
 """
 

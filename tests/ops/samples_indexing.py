@@ -120,7 +120,27 @@ ENTRIES: tuple[Entry, ...] = (
         syntax(f"refused index {name}", item(index), bad=(S(t(*shape)),), grad=False)
         for name, (index, shape) in BAD_ITEMS.items()
     ),
-    syntax("index", taken, *TENSOR_INDICES, bad=BAD_INDICES),
+    syntax("index", taken, *TENSOR_INDICES, bad=BAD_INDICES, covers=("slice",)),
+    both(
+        "index_add",
+        S(t(3, 2), 0, idx([0, 2, 0]), t(3, 2)),
+        S(t(3, 2), 1, idx([1]), t(3, 1), alpha=-2),
+        S(t(3), 0, idx([2, 2]), t(2)),
+        bad=(S(t(3, 2), 0, idx([3]), t(1, 2)), S(t(3, 2), 0, idx([0, 1]), t(1, 2)), S(t(3, 2), 2, idx([0]), t(1, 2))),
+    ),
+    both(
+        "index_copy",
+        S(t(3, 2), 0, idx([0, 2]), t(2, 2)),
+        S(t(3, 2), 1, idx([1]), t(3, 1)),
+        bad=(S(t(3, 2), 0, idx([3]), t(1, 2)), S(t(3, 2), 0, idx([0, 1]), t(1, 2))),
+    ),
+    both(
+        "index_fill",
+        S(t(3, 2), 0, idx([0, 2]), 1.5),
+        S(t(3, 2), 1, idx([1]), -2),
+        S(t(3, 2), 0, idx([0, 2]), t()),
+        bad=(S(t(3, 2), 0, idx([3]), 1.0), S(t(3, 2), 2, idx([0]), 1.0), S(t(3, 2), 0, idx([0]), t(1))),
+    ),
     both(
         "gather",
         *GATHER,

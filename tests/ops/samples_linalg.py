@@ -64,6 +64,13 @@ ENTRIES: tuple[Entry, ...] = (
         bad=(S(t(2, 3), t(2)), S(t(3), t(3))),
     ),
     both(
+        "addmv",
+        S(t(2), t(2, 3), t(3)),
+        S(t(1), t(2, 3), t(3), beta=0.5, alpha=2),
+        S(t(3), t(3, 2, layout="t"), t(2, layout="s")),
+        bad=(S(t(3), t(2, 3), t(3)), S(t(2), t(2, 3), t(2))),
+    ),
+    both(
         "dot",
         S(t(3), t(3)),
         S(t(3, layout="s"), t(3, layout="o")),

@@ -59,6 +59,10 @@ ENTRIES: tuple[Entry, ...] = (
     both("logical_not", *elementwise()[:6], S(WITH_TIES), special(ODD_NUMBERS), grad=False),
     *(both(name, *BITS, grad=False, primary="int64", bad=(S(lit([1, 2]), lit([1, 2, 3])),)) for name in BITWISE),
     *(written(f"operator {name}", call, *BITS, grad=False, primary="int64") for name, call in BITWISE.items()),
+    *(
+        both(name, S(lit([1, 2, 3]), lit([0, 1, 2])), S(lit([4, 8]), 1), grad=False, primary="int64")
+        for name in ("bitwise_left_shift", "bitwise_right_shift")
+    ),
     both("bitwise_not", S(lit([1, 0, 6, 7])), S(mask([True, False])), grad=False, primary="int64"),
     syntax(
         "operator ~",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from ops.spec import Call, Entry, Operand, S, Sample, both, function, method, syntax, t
+from ops.spec import Call, Dtype, Entry, Operand, S, Sample, both, function, method, syntax, t
 
 WHOLE: tuple[Sample, ...] = (S(t(2, 3)), S(t(3, 2, layout="t")), S(t(2, 3, layout="s")))
 
@@ -23,13 +23,18 @@ def pieces(call_name: str) -> Call:
 
 
 def transposed(_: ModuleType, x: Operand) -> object:
-    """x.T"""
+    """x.T."""
     return x.T
 
 
 def matrix_transposed(_: ModuleType, x: Operand) -> object:
-    """x.mT"""
+    """x.mT."""
     return x.mT
+
+
+def conjugate_transposed(_: ModuleType, x: Operand) -> object:
+    """x.mH."""
+    return x.mH
 
 
 def permuted(_: ModuleType, x: Operand) -> object:
@@ -142,6 +147,7 @@ ENTRIES: tuple[Entry, ...] = (
         bad=(S(t(2, 3), (3, 3)), S(t(2, 3), (3,)), S(t(2), (-1, 2)), S(t(1), (-2,))),
     ),
     method("expand_as", S(t(1, 3), t(2, 3)), S(t(), t(2)), view=True, bad=(S(t(2), t(3)),)),
+    method("sum_to_size", S(t(2, 3), (1, 3)), S(t(2, 3), 2, 1), S(t(4, 2, 3), (3,)), S(t(2), ()), bad=(S(t(2), (3,)),)),
     both("broadcast_to", S(t(1, 3), (2, 3)), S(t(3), (2, 3)), S(t(), (2,)), view=True, bad=(S(t(2), (3,)),)),
     function("broadcast_tensors", S(t(1, 3), t(2, 1)), S(t(), t(2)), view=True, bad=(S(t(2), t(3)),)),
     both(
@@ -304,6 +310,8 @@ ENTRIES: tuple[Entry, ...] = (
         S(t(0, 2), (0,)),
         bad=(S(t(2, 3), (0, 0)), S(t(2, 3), (2,))),
     ),
+    both("fliplr", S(t(2, 3)), S(t(2, 3, 2)), bad=(S(t(3)),)),
+    both("flipud", S(t(2, 3)), S(t(3)), bad=(S(t()),)),
     both(
         "roll",
         S(t(2, 3), 1),
@@ -328,6 +336,17 @@ ENTRIES: tuple[Entry, ...] = (
             bad=(S(t(3)),),
         )
         for name in ("tril", "triu")
+    ),
+    both("adjoint", S(t(2, 3)), S(t(2, 3, 2)), view=True, named=False, bad=(S(t(3)),)),
+    syntax("mH", conjugate_transposed, S(t(2, 3)), S(t(2, 3, 2)), view=True, named=False),
+    both(
+        "diag_embed",
+        S(t(3)),
+        S(t(2, 2)),
+        S(t(2), 1),
+        S(t(2), offset=-1),
+        S(t(2, 3), 0, 0, 2),
+        bad=(S(t(3), 0, 0, 0), S(t(3), 0, 0, 5)),
     ),
     both(
         "diag",
@@ -355,6 +374,17 @@ ENTRIES: tuple[Entry, ...] = (
         S(t(3, 2, layout="t"), (1, 1)),
         covers=("constant_pad_nd",),
         bad=(S(t(3), (1, 1, 1, 1)), S(t(2, 3), (1,)), S(t(2, 3), (-2, -2))),
+    ),
+    method(
+        "to",
+        S(t(2, 3), Dtype("float32")).unchecked(),
+        S(t(2, 3), Dtype("float64")).floating(),
+        S(t(3, 2, layout="t"), Dtype("complex128")),
+        S(t(2, 3), Dtype("complex64")).unchecked(),
+        S(t(2, 3, grad=False), Dtype("int64")).unchecked().floating(),
+        S(t(2, 3), Dtype("float64"), copy=True).floating(),
+        named=False,
+        covers=("cast",),
     ),
     method("contiguous", *WHOLE, S(t()), named=False, covers=("contiguous_copy",)),
     both("clone", *WHOLE, S(t()), S(t(0))),

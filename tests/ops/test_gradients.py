@@ -12,13 +12,13 @@ from types import ModuleType
 
 import pytest
 import torch
-from ops.samples import TABLE
-from ops.spec import Call, Entry, Sample
-from ops.test_oracle import gradients, parts, recorded
 from support import AnyTensor, is_tensor, outcome
 
 import cygrad
 from cygrad.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from ops.samples import TABLE
+from ops.spec import Call, Entry, Sample
+from ops.test_oracle import gradients, parts, recorded
 
 DIFFERENTIABLE = [entry for entry in TABLE if entry.grad]
 CHECKS = {"first": gradcheck, "second": gradgradcheck}

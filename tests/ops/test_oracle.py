@@ -12,8 +12,6 @@ from types import ModuleType
 import numpy as np
 import pytest
 import torch
-from ops.samples import TABLE
-from ops.spec import Call, Entry, Sample
 from support import (
     AnyTensor,
     Outcome,
@@ -26,10 +24,12 @@ from support import (
 )
 
 import cygrad
+from ops.samples import TABLE
+from ops.spec import Call, Entry, Sample
 
 
 def run(m: ModuleType, call: Call, sample: Sample, dtype: str, requires_grad: bool = False) -> Outcome:
-    """Builds the arguments with `m` and makes the call. Warnings of the oracle about future changes are its own affair."""
+    """Builds the arguments with `m` and makes the call; warnings about torch's future are not ours."""
     args, kwargs = sample.build(m, dtype, requires_grad)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -37,7 +37,7 @@ def run(m: ModuleType, call: Call, sample: Sample, dtype: str, requires_grad: bo
 
 
 def unsupported(oracle: Outcome) -> bool:
-    """Whether the oracle lacks a kernel for the dtype, or gives one that cygrad has not (complex32): nothing to compare."""
+    """Whether there is nothing to compare: the oracle lacks the dtype, or gives one that cygrad lacks (complex32)."""
     if oracle.ok:
         return any(dtype_name(tensor.dtype) == "complex32" for tensor in parts(oracle.value))
     text = str(oracle.error)
@@ -166,15 +166,16 @@ def backward_difference(
         return f"gives {ours[1]}, the oracle {oracle[1]}"
     for mine, other in zip(parts(ours[1].value), parts(oracle[1].value), strict=True):
         if mine.requires_grad != other.requires_grad or mine.is_leaf != other.is_leaf:
-            return f"requires_grad {mine.requires_grad}, is_leaf {mine.is_leaf}; oracle {other.requires_grad}, {other.is_leaf}"
+            left, right = (mine.requires_grad, mine.is_leaf), (other.requires_grad, other.is_leaf)
+            return f"requires_grad, is_leaf: {left} instead of {right}"
         if entry.named and node_name(mine) != node_name(other):
             return f"node {node_name(mine)} instead of {node_name(other)}"
         found = saved_difference(mine, other) if node_name(mine) == node_name(other) else None
         if found:
             return found
-    left = outcome(lambda: gradients(cygrad, ours[0], ours[1].value))
-    right = outcome(lambda: gradients(torch, oracle[0], oracle[1].value))
-    found = difference(left.value, right.value) if left.ok and right.ok else refusal_difference(left, right)
+    slope = outcome(lambda: gradients(cygrad, ours[0], ours[1].value))
+    wanted = outcome(lambda: gradients(torch, oracle[0], oracle[1].value))
+    found = difference(slope.value, wanted.value) if slope.ok and wanted.ok else refusal_difference(slope, wanted)
     return found and f"gradient of {found}"
 
 

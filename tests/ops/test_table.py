@@ -12,15 +12,19 @@ from pathlib import Path
 from ops.samples import TABLE
 
 DERIVATIVES = Path(__file__).resolve().parents[2] / "codegen" / "derivatives"
-ENTRY = re.compile(r"^- name: (\w+)(?:\.\w+)?\(", re.MULTILINE)
+ENTRY = re.compile(r"^(\w+)(?:\.\w+)?\(")
 # Functions that only formulas call: they have no gradient of their own, and every formula that calls them is checked.
 HELPERS = "helpers.yaml"
+# Steps that only other operations take; their formulas run in the second derivatives of those.
+INTERNAL = re.compile(r"^  variants: none$", re.MULTILINE)
 
 
 def formula_names() -> set[str]:
-    """Names of all operations of the generator's table, without their overloads."""
+    """Names of all public operations of the generator's table, without their overloads."""
     texts = [path.read_text() for path in sorted(DERIVATIVES.glob("*.yaml")) if path.name != HELPERS]
-    return {name for text in texts for name in ENTRY.findall(text)}
+    blocks = [block for text in texts for block in re.split(r"^- name: ", text, flags=re.MULTILINE)[1:]]
+    found = [ENTRY.match(block) for block in blocks if not INTERNAL.search(block)]
+    return {match[1] for match in found if match is not None}
 
 
 def covered_names() -> set[str]:
