@@ -73,7 +73,7 @@ FACTS: dict[str, Call] = {
     "equality with None": lambda m: m.tensor(1.0) == None,  # noqa: E711
     "inequality with None": lambda m: m.tensor(1.0) != None,  # noqa: E711
     "equality with text": lambda m: m.tensor(1.0) == "a",
-    "Size addition": lambda m: (*matrix(m).shape, 1),
+    "Size addition": lambda m: tuple(operator.add(matrix(m).shape, (1,))),
     "Size slice": lambda m: [tuple(matrix(m).shape[:1]), isinstance(matrix(m).shape[:1], m.Size)],
     "Size equality": lambda m: matrix(m).shape == (2, 3),
     "Size repr": lambda m: repr(matrix(m).shape).rpartition(".")[2],
@@ -154,7 +154,7 @@ REFUSED: dict[str, Call] = {
     "to a list": lambda m: matrix(m).to([1.5]),
     "addition of text": lambda m: matrix(m) + "a",
     "addition of None": lambda m: matrix(m) + None,
-    "addition of list": lambda m: [*matrix(m), 1.0, 2.0, 3.0],
+    "addition of list": lambda m: operator.add(matrix(m), [1.0, 2.0, 3.0]),
     "multiplication of dict": lambda m: matrix(m) * {},
     "less than None": lambda m: matrix(m) < None,
     "missing attribute": lambda m: matrix(m).no_such_method(),
