@@ -1,6 +1,6 @@
 # Reductions over dims: sums, products, extrema, norms, variances, and their backward helpers ("Note [Kernels]").
 #
-# Common to all: `dims` may be negative; n == 0 means all dims; a dim twice is a RuntimeError, out of range an IndexError. float16 is computed in float32.
+# Common to all: `dims` may be negative; NULL or n == 0 means all dims; a dim twice is a RuntimeError, out of range an IndexError. float16 is computed in float32.
 # The loops are in reduce.hpp ("Note [Reduction loops]"); dims of stride 0 (an expanded gradient) are multiplied, not walked.
 # "expand(x)" below is expand_reduced(x, sizes of a, dims, keepdim).
 
@@ -50,6 +50,8 @@ cdef Array* vector_norm(Array* a, double p, const IntList* dims, bint keepdim, i
 cdef Array* norm_backward(Array* grad, Array* a, double p, Array* result, const IntList* dims, bint keepdim) noexcept nogil
 
 # For the kernels of neighbouring modules
+cdef inline bint all_of(const IntList* dims) noexcept nogil:
+    return dims == NULL or dims.n == 0
 # a bit for each dim of the list (n == 0: all); -1: bad dim, recorded
 cdef int dims_mask(int ndim, const IntList* dims, uint64_t* mask) noexcept nogil
 cdef Array* to_half(Array* a) noexcept nogil                                            # steals a float32 Array (NULL passes through), gives float16

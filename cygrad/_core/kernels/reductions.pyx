@@ -43,7 +43,7 @@ cdef extern from "reduce_backward.hpp" namespace "cg" nogil:
 cdef int dims_mask(int ndim, const IntList* dims, uint64_t* mask) noexcept nogil:
     cdef uint64_t m = 0
     cdef int i, d
-    if dims == NULL or dims.n == 0:
+    if all_of(dims):
         mask[0] = (<uint64_t>1 << ndim) - 1 if ndim < 64 else ~<uint64_t>0
         return 0
     for i in range(dims.n):
@@ -303,7 +303,7 @@ cdef Array* extremum(int op, const char* name, Array* a, const IntList* dims, bi
     if a == NULL or dims_mask(a.ndim, dims, &mask) < 0:
         return NULL
     if a.numel == 0:
-        if dims.n == 0:
+        if all_of(dims):
             fail_s(ERR_RUNTIME, "cygrad %s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
                    "argument", name, NULL, NULL)
             return NULL
@@ -467,7 +467,7 @@ cdef Array* var_backward(Array* grad, Array* a, const IntList* dims, double corr
     result = NULL
     if g != NULL and mean != NULL:
         n = <double>reduced_count(a, mask) - correction
-        result = backward(RB_VARIANCE, a, g, mean, NULL, mask, keepdim, True, 2.0 / n if n > 0 or (dims.n and a.ndim) else -INFINITY)
+        result = backward(RB_VARIANCE, a, g, mean, NULL, mask, keepdim, True, 2.0 / n if n > 0 or (not all_of(dims) and a.ndim) else -INFINITY)
     array_decref(g)
     array_decref(mean)
     return result
@@ -716,7 +716,7 @@ cdef Array* vector_norm(Array* a, double p, const IntList* dims, bint keepdim, i
         array_decref(wide)
         return result
     if a.numel == 0 and (p < 0 or isinf(p)):
-        if dims.n == 0:
+        if all_of(dims):
             snprintf(message, 320, "cygrad linalg.vector_norm cannot compute the %g norm on an empty tensor because the operation does not have an identity",
                      p)
             fail(ERR_RUNTIME, message)

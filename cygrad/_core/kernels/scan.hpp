@@ -147,28 +147,5 @@ inline bool arg_extremum_run(bool largest, int type, const Plan *pl, const char 
     });
 }
 
-// out (outer, n, inner), zero, gets grad (outer, inner) at the positions of index (outer, inner); elements are moved as they are. -1, or the place of an
-// index out of range (out is then written in part).
-template <class E> ssize put_along(const char *grad, const int64_t *index, char *out, ssize outer, ssize n, ssize inner) {
-    const E *g = reinterpret_cast<const E *>(grad);
-    E *to = reinterpret_cast<E *>(out);
-    for (ssize o = 0; o < outer; o++)
-        for (ssize j = 0; j < inner; j++) {
-            const int64_t k = index[o * inner + j];
-            if (k < 0 || k >= n) return o * inner + j;
-            to[(o * n + k) * inner + j] = g[o * inner + j];
-        }
-    return -1;
-}
-inline ssize put_along_run(int itemsize, const char *grad, const int64_t *index, char *out, ssize outer, ssize n, ssize inner) {
-    switch (itemsize) {
-    case 1: return put_along<uint8_t>(grad, index, out, outer, n, inner);
-    case 2: return put_along<uint16_t>(grad, index, out, outer, n, inner);
-    case 4: return put_along<uint32_t>(grad, index, out, outer, n, inner);
-    case 8: return put_along<uint64_t>(grad, index, out, outer, n, inner);
-    default: return put_along<cx<double>>(grad, index, out, outer, n, inner);
-    }
-}
-
 }  // namespace cg
 #endif

@@ -18,5 +18,3 @@ cdef Array* argmin(Array* a, const IntList* dims, bint keepdim) noexcept nogil
 # outs: values and indices along dim
 cdef int max_dim(Array* a, Py_ssize_t dim, bint keepdim, Array** outs) noexcept nogil
 cdef int min_dim(Array* a, Py_ssize_t dim, bint keepdim, Array** outs) noexcept nogil
-# zeros of `sizes` with grad put at indices along dim: the gradient of what selects one element of each row
-cdef Array* value_selecting_reduction_backward(Array* grad, Py_ssize_t dim, Array* indices, const IntList* sizes, bint keepdim) noexcept nogil

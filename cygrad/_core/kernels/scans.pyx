@@ -2,15 +2,15 @@
 # distutils: depends = cygrad/_core/kernels/numeric.hpp cygrad/_core/kernels/reduce.hpp
 # Running sums and products, positions of extrema: checks, dtypes and geometry here, loops in scan.hpp. Contract: scans.pxd.
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport uint64_t
 from libc.stdio cimport snprintf
-from cygrad._core.array cimport Array, IntList, array_decref, array_empty, array_view, array_zeros, normalize_dim
+from cygrad._core.array cimport Array, IntList, array_decref, array_empty, array_view, normalize_dim
 from cygrad._core.atomics cimport unlikely
 from cygrad._core.dtypes cimport BOOL, FLOAT16, FLOAT32, INT64, ITEMSIZE, NUMPY_TYPE, is_complex_code, is_integral_code
 from cygrad._core.errors cimport fail, fail_i, fail_s, ERR_INDEX, ERR_RUNTIME
 from cygrad._core.kernels.apply cimport fail_dtype
 from cygrad._core.kernels.copy cimport cast, contiguous
-from cygrad._core.kernels.reductions cimport dims_mask, to_half
+from cygrad._core.kernels.reductions cimport all_of, dims_mask, to_half
 
 cdef extern from "scan.hpp" namespace "cg" nogil:
     cdef cppclass Plan:
@@ -21,7 +21,6 @@ cdef extern from "scan.hpp" namespace "cg" nogil:
     bint scan_run(bint product, int type, const char* x, char* out, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, bint reverse)
     bint product_backward_run(bint running, int type, const char* g, const char* x, char* out, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner)
     bint arg_extremum_run(bint largest, int type, const Plan* plan, const char* data, char* values, char* indices)
-    Py_ssize_t put_along_run(int itemsize, const char* grad, const int64_t* index, char* out, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner)
 
 
 cdef inline void around_dim(int ndim, const Py_ssize_t* shape, int dim, Py_ssize_t* outer, Py_ssize_t* n, Py_ssize_t* inner) noexcept nogil:
@@ -231,13 +230,14 @@ cdef Array* arg_of(bint largest, const char* name, Array* a, const IntList* dims
     cdef Array* x
     cdef Array* flat
     cdef Array* result = NULL
+    cdef bint flattened = all_of(dims)
     cdef int d = 0
     if a == NULL:
         return NULL
-    if dims.n > 1:
+    if not flattened and dims.n > 1:
         fail_s(ERR_RUNTIME, "cygrad %s(): takes one dim, or none for the position in the flattened tensor", name, NULL, NULL)
         return NULL
-    if dims.n == 1:
+    if not flattened:
         d = normalize_dim(dims.v[0], a.ndim)
         if d < 0:
             return NULL
@@ -246,15 +246,15 @@ cdef Array* arg_of(bint largest, const char* name, Array* a, const IntList* dims
         return NULL
     if refuse_complex(name, a) < 0:
         return NULL
-    if dims.n == 0 and a.numel == 0:
+    if flattened and a.numel == 0:
         fail_s(ERR_INDEX, "cygrad %s(): Expected reduction dim to be specified for input.numel() == 0", name, NULL, NULL)
         return NULL
-    if dims.n == 1 and refuse_empty_row(name, a, d) < 0:
+    if not flattened and refuse_empty_row(name, a, d) < 0:
         return NULL
     x = cast(a, FLOAT32) if a.dtype == FLOAT16 else cast(a, a.dtype)
     if x == NULL:
         return NULL
-    if dims.n == 0:
+    if flattened:
         flat = contiguous(x)
         array_decref(x)
         if flat == NULL:
@@ -265,10 +265,10 @@ cdef Array* arg_of(bint largest, const char* name, Array* a, const IntList* dims
         if x == NULL:
             return NULL
         d = 0
-    if arg_along(largest, x, d, keepdim and dims.n == 1, NULL, &result) < 0:
+    if arg_along(largest, x, d, keepdim and not flattened, NULL, &result) < 0:
         result = NULL
     array_decref(x)
-    if result != NULL and dims.n == 0 and keepdim and a.ndim:
+    if result != NULL and flattened and keepdim and a.ndim:
         for d in range(a.ndim):
             shape[d] = 1
         reshape_one(&result, a.ndim, shape)
@@ -325,34 +325,3 @@ cdef int max_dim(Array* a, Py_ssize_t dim, bint keepdim, Array** outs) noexcept 
 
 cdef int min_dim(Array* a, Py_ssize_t dim, bint keepdim, Array** outs) noexcept nogil:
     return extremum_dim(False, "min", a, dim, keepdim, outs)
-
-
-cdef Array* value_selecting_reduction_backward(Array* grad, Py_ssize_t dim, Array* indices, const IntList* sizes, bint keepdim) noexcept nogil:
-    cdef Array* g
-    cdef Array* index
-    cdef Array* out = NULL
-    cdef Py_ssize_t outer, n, inner, bad
-    cdef int d
-    if grad == NULL or indices == NULL:
-        return NULL
-    d = normalize_dim(dim, sizes.n)
-    if d < 0:
-        return NULL
-    around_dim(sizes.n, sizes.v, d, &outer, &n, &inner)
-    if grad.numel != outer * inner or indices.numel != outer * inner or indices.dtype != INT64:
-        fail_i(ERR_RUNTIME, "cygrad: backward of a selection along dim %ld: expected %ld gradients and int64 indices, got %ld gradients",
-               d, outer * inner, grad.numel)
-        return NULL
-    g = contiguous(grad)
-    index = contiguous(indices)
-    if g != NULL and index != NULL:
-        out = array_zeros(grad.dtype, sizes.n, sizes.v)
-        if out != NULL:
-            bad = put_along_run(ITEMSIZE[grad.dtype], g.data, <int64_t*>index.data, out.data, outer, n, inner)
-            if bad >= 0:
-                fail_i(ERR_INDEX, "cygrad: index %ld is out of bounds for dimension %ld with size %ld", (<int64_t*>index.data)[bad], d, n)
-                array_decref(out)
-                out = NULL
-    array_decref(g)
-    array_decref(index)
-    return out
