@@ -58,7 +58,7 @@ def function_list(families: list[str], table: Table) -> str:
     lines = ['"""The function forms of the generated operations."""', ""]
     names: list[str] = []
     for family in families:
-        here = sorted({o.signature.name for o in table.of_family(family) if "function" in o.variants})
+        here = sorted({n for o in table.of_family(family) if "function" in o.variants for n in (o.signature.name, *o.aliases)})
         if here:
             lines.append(f"from cygrad._core.generated.bindings_{family} import {', '.join(here)}")
             names += here

@@ -457,8 +457,10 @@ cdef int node_register(NodeType* t) except -1:
     for k in range(t.n_saved):
         if t.saved_scalar[k] != b"l":
             getset_fill(&table[at], b"_saved_" + t.saved_names[k], <void*>saved_value, k)
-            getset_fill(&table[at + 1], b"_raw_saved_" + t.saved_names[k], <void*>raw_saved_value, k)
-            at += 2
+            at += 1
+        if t.saved_scalar[k] == b"t":
+            getset_fill(&table[at], b"_raw_saved_" + t.saved_names[k], <void*>raw_saved_value, k)
+            at += 1
     for k in range(t.n_vals):
         getset_fill(&table[at], b"_saved_" + t.val_names[k], <void*>val_value, k)
         at += 1
