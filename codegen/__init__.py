@@ -1,4 +1,5 @@
-"""Generator of cygrad's operations: reads the table in codegen/derivatives and writes Cython modules, stubs and the operation table.
+"""Generator of cygrad's operations: the table in codegen/derivatives becomes Cython modules and stubs.
 
-Why it exists: an operation's signature, formula, saved tensors, bindings and types are one fact each; everything that repeats them is made from the table.
+Why it exists: an operation's signature, formula, saved tensors, bindings and types are one fact each; everything that
+repeats them is made from the table.
 """

@@ -1,6 +1,7 @@
 """Writes bindings_<family>.pyx: the Python functions and Tensor methods.
 
-Why it exists: signatures of the table become Python calls here; how arguments are matched and converted is cygrad/_core/arguments.pyx.
+Why it exists: signatures of the table become Python calls here; how arguments are matched and converted is
+cygrad/_core/arguments.pyx.
 """
 
 from __future__ import annotations
@@ -12,19 +13,35 @@ from codegen.stubs import default_text, is_variadic
 from codegen.table import Operation, Table
 from codegen.writer import HEADER, number_text
 
-HEAD = HEADER + """from libc.math cimport INFINITY, NAN
+HEAD = (
+    HEADER
+    + """from libc.math cimport INFINITY, NAN
 from cpython.object cimport PyObject
 from cygrad._core.arguments cimport (
-    Binding, Call, arguments_match, arg_tensor, arg_operand, arg_scalar, arg_tensors, arg_int, arg_ints, arg_bool, arg_float, arg_dtype, arg_choice,
-    function_new, method_new, property_new)
+    Binding, Call, arguments_match, arg_tensor, arg_operand, arg_scalar, arg_tensors, arg_int, arg_ints, arg_bool,
+    arg_float, arg_dtype, arg_choice, function_new, method_new, property_new)
 from cygrad._core.operation cimport INT_NONE, ints0, ints1, ints2, ints3
 from cygrad._core.tensor cimport Tensor
 from cygrad._core.tensor import _install_methods
 """
+)
 
 LETTERS = {
-    Kind.TENSOR: "T", Kind.TENSOR_OPT: "t", Kind.TENSORS: "L", Kind.SCALAR: "S", Kind.SCALAR_OPT: "s", Kind.INT: "i", Kind.INT_OPT: "j", Kind.INTS: "I",
-    Kind.INTS_OPT: "J", Kind.BOOL: "b", Kind.FLOAT: "f", Kind.DTYPE: "d", Kind.DTYPE_OPT: "e", Kind.STR: "r", Kind.STR_OPT: "q",
+    Kind.TENSOR: "T",
+    Kind.TENSOR_OPT: "t",
+    Kind.TENSORS: "L",
+    Kind.SCALAR: "S",
+    Kind.SCALAR_OPT: "s",
+    Kind.INT: "i",
+    Kind.INT_OPT: "j",
+    Kind.INTS: "I",
+    Kind.INTS_OPT: "J",
+    Kind.BOOL: "b",
+    Kind.FLOAT: "f",
+    Kind.DTYPE: "d",
+    Kind.DTYPE_OPT: "e",
+    Kind.STR: "r",
+    Kind.STR_OPT: "q",
 }
 
 
@@ -71,7 +88,9 @@ def argument_text(a: Argument, k: int, which: int, choices: tuple[str, ...]) -> 
     if a.kind in (Kind.DTYPE, Kind.DTYPE_OPT):
         return f"arg_dtype(&c, {k})"
     if isinstance(default, str):
-        return f'(arg_choice(&c, {k}, b"{",".join(choices)}") if c.slots[{k}] != NULL else {choices.index(default) + 1})'
+        return (
+            f'(arg_choice(&c, {k}, b"{",".join(choices)}") if c.slots[{k}] != NULL else {choices.index(default) + 1})'
+        )
     return f'arg_choice(&c, {k}, b"{",".join(choices)}")'
 
 
@@ -131,7 +150,9 @@ class BindingsEmitter:
                 groups.setdefault(o.signature.name, []).append(o)
         for name, operations in groups.items():
             # as torch: a tensor is tried as a tensor before it is tried as a number
-            self.group(name, sorted(operations, key=lambda o: sum(a.kind is Kind.SCALAR for a in o.signature.arguments)))
+            self.group(
+                name, sorted(operations, key=lambda o: sum(a.kind is Kind.SCALAR for a in o.signature.arguments))
+            )
         lines = [HEAD]
         for names in (self.cimports,):
             lines.append(f"from cygrad._core.generated.ops_{self.family} cimport (")
@@ -141,7 +162,16 @@ class BindingsEmitter:
             lines.append("from cygrad._core.tensor cimport tensor_number")
             lines += [f"cdef Tensor {name} = tensor_number({value})" for name, value in self.constants.items()]
         lines += ["cdef dict methods_ = {}", "cdef dict functions_ = {}", *self.bindings, *self.body]
-        lines += ["", "cdef int setup_() except -1:", *indented(self.setup), "    _install_methods(methods_)", "    return 0", "", "setup_()", ""]
+        lines += [
+            "",
+            "cdef int setup_() except -1:",
+            *indented(self.setup),
+            "    _install_methods(methods_)",
+            "    return 0",
+            "",
+            "setup_()",
+            "",
+        ]
         lines += ["globals().update(functions_)", "__all__ = list(functions_)", ""]
         return "\n".join(lines)
 
@@ -183,7 +213,9 @@ class BindingsEmitter:
             self.setup += [f'functions_["{n}"] = function_new(b"{n}", b_{name}, {literal(doc)})' for n in names]
         if inplace or any("method" in o.variants for o in operations):
             doc = documentation(operations, True, inplace)
-            self.setup += [f'methods_["{n}{suffix}"] = method_new(b"{n}{suffix}", b_{name}{suffix}, {literal(doc)})' for n in names]
+            self.setup += [
+                f'methods_["{n}{suffix}"] = method_new(b"{n}{suffix}", b_{name}{suffix}, {literal(doc)})' for n in names
+            ]
 
     def call(self, o: Operation, inplace: bool) -> str:
         """The operation on the converted arguments."""
@@ -222,7 +254,12 @@ class BindingsEmitter:
         """An attribute such as x.T."""
         if o.identifier not in self.cimports:
             self.cimports.append(o.identifier)
-        self.body += ["", f"cdef object p_{name}(PyObject* self, void* closure):", f"    return c_{o.identifier}(<Tensor>self)", ""]
+        self.body += [
+            "",
+            f"cdef object p_{name}(PyObject* self, void* closure):",
+            f"    return c_{o.identifier}(<Tensor>self)",
+            "",
+        ]
         self.setup.append(f'methods_["{name}"] = property_new(b"{name}", p_{name}, {literal(o.doc or name)})')
 
 

@@ -9,17 +9,32 @@ from codegen.formula import AsArray, Call, Constant, Expression, Variable, walk
 from codegen.schema import Argument, Kind, TableError
 from codegen.table import Operation, SavedValue, Table, fact_name
 from codegen.writer import (
-    HEADER, ArrayWriter, Module, TensorWriter, direct_kernel, is_nogil, local, nogil_target, parameters_text)
+    HEADER,
+    ArrayWriter,
+    Module,
+    TensorWriter,
+    direct_kernel,
+    is_nogil,
+    local,
+    nogil_target,
+    parameters_text,
+)
 
-PXD_HEAD = HEADER + """from libc.stdint cimport uint64_t
+PXD_HEAD = (
+    HEADER
+    + """from libc.stdint cimport uint64_t
 from cygrad._core.array cimport Array, IntList
 from cygrad._core.node cimport NodeState, NodeType
 from cygrad._core.tensor cimport Tensor
 """
+)
 
-PYX_HEAD = HEADER + """from libc.math cimport INFINITY, NAN
+PYX_HEAD = (
+    HEADER
+    + """from libc.math cimport INFINITY, NAN
 from libc.stdint cimport uint64_t
-from cygrad._core.array cimport Array, IntList, array_incref, array_decref, scalar_bool, scalar_int, scalar_double, scalar_complex
+from cygrad._core.array cimport (
+    Array, IntList, array_incref, array_decref, scalar_bool, scalar_int, scalar_double, scalar_complex)
 from cygrad._core.dtypes cimport is_complex_code, is_float_code
 from cygrad._core.errors cimport raise_pending, error_pending, fail, ERR_RUNTIME
 from cygrad._core.grad_mode cimport grad_enabled
@@ -28,11 +43,23 @@ from cygrad._core.node cimport (
 from cygrad._core.operation cimport *
 from cygrad._core.geometry cimport *
 from cygrad._core.tensor cimport (
-    Tensor, tensor_wrap, tensor_number, edge_set, save_input, save_output, history_set, needs_grad, view_set, inplace_check, inplace_check_recorded, inplace_history)
+    Tensor, tensor_wrap, tensor_number, edge_set, save_input, save_output, history_set, needs_grad,
+    view_set, inplace_check, inplace_check_recorded, inplace_history)
 """
+)
+
+APPLY_PARAMETERS = "NodeState* node_, Array** grads_, Array** gout, uint64_t need_"
 
 VAL_KINDS = {
-    Kind.INT: "0", Kind.BOOL: "1", Kind.FLOAT: "2", Kind.INTS: "3", Kind.DTYPE: "4", Kind.INT_OPT: "5", Kind.INTS_OPT: "6", Kind.STR: "7", Kind.STR_OPT: "7",
+    Kind.INT: "0",
+    Kind.BOOL: "1",
+    Kind.FLOAT: "2",
+    Kind.INTS: "3",
+    Kind.DTYPE: "4",
+    Kind.INT_OPT: "5",
+    Kind.INTS_OPT: "6",
+    Kind.STR: "7",
+    Kind.STR_OPT: "7",
     Kind.DTYPE_OPT: "4",
 }
 
@@ -60,7 +87,11 @@ def has_apply(table: Table, operation: Operation) -> bool:
 
 def list_kernel(table: Table, expression: Expression) -> bool:
     """The formula of a list input is one kernel `int name(..., Array** gout)`."""
-    return isinstance(expression, Call) and expression.function.name in table.kernels and table.kernels[expression.function.name].several
+    return (
+        isinstance(expression, Call)
+        and expression.function.name in table.kernels
+        and table.kernels[expression.function.name].several
+    )
 
 
 def value_text(value: SavedValue, k: int) -> str:
@@ -85,6 +116,21 @@ def saved_numbers(operation: Operation) -> dict[str, str]:
 def uses(expression: Expression, name: str) -> int:
     """How often a variable is read."""
     return sum(isinstance(e, Variable) and e.name == name for e in walk(expression))
+
+
+def missing_text(operation: Operation) -> str:
+    """The refusal to go back through an operation that has no derivative."""
+    name = operation.signature.name
+    return f"cygrad: derivative for {name} is not implemented: detach() its inputs if no gradient is wanted"
+
+
+def refusal_text(operation: Operation, name: str) -> str:
+    """The refusal of an input that requires grad and has no derivative."""
+    function = operation.signature.name.removesuffix("_forward")
+    return (
+        f"cygrad: the function '{function}' is not differentiable with respect to argument '{name}'. "
+        "This input cannot have requires_grad True: detach() it"
+    )
 
 
 class OpsEmitter:
@@ -126,7 +172,9 @@ class OpsEmitter:
             saved = ",".join(s.name for s in o.saved)
             for v in o.values:
                 if v.choices:
-                    self.setup_late.append(f'node_type_choices(&NT_{o.identifier}, b"{v.name}", b"{",".join(v.choices)}")')
+                    self.setup_late.append(
+                        f'node_type_choices(&NT_{o.identifier}, b"{v.name}", b"{",".join(v.choices)}")'
+                    )
             for name, value in o.constants.items():
                 self.setup_late.append(f'node_type_constant(&NT_{o.identifier}, b"{name}", {value})')
             for name in o.shapes:
@@ -136,7 +184,10 @@ class OpsEmitter:
             value_kinds = "".join(VAL_KINDS[v.kind] for v in o.values)
             outputs = max(len(o.outputs), 1)
             self.body.append(f"cdef NodeType NT_{o.identifier}")
-            self.setup.append(f'node_type_set(&NT_{o.identifier}, b"{o.node}", {apply}, {outputs}, b"{saved}", b"{kinds}", b"{values}", b"{value_kinds}")')
+            self.setup.append(
+                f'node_type_set(&NT_{o.identifier}, b"{o.node}", {apply}, {outputs}, '
+                f'b"{saved}", b"{kinds}", b"{values}", b"{value_kinds}")'
+            )
         self.function(o, inplace=False)
         if o.inplace:
             self.function(o, inplace=True)
@@ -164,8 +215,11 @@ class OpsEmitter:
         """`apply_<name>`: the formulas on Arrays."""
         if o.missing:
             self.body += [
-                "", f"cdef int apply_{o.identifier}(NodeState* node_, Array** grads_, Array** gout, uint64_t need_) noexcept nogil:",
-                f'    return fail(ERR_RUNTIME, b"cygrad: derivative for {o.signature.name} is not implemented: detach() its inputs if no gradient is wanted")', ""]
+                "",
+                f"cdef int apply_{o.identifier}({APPLY_PARAMETERS}) noexcept nogil:",
+                f'    return fail(ERR_RUNTIME, b"{missing_text(o)}")',
+                "",
+            ]
             return
         listed = o.list_input is not None
         single = len(o.differentiable_outputs) == 1 and not o.returns_list
@@ -190,10 +244,12 @@ class OpsEmitter:
             else:
                 assert isinstance(expression, Call)
                 kernel = self.table.kernels[expression.function.name]
-                text = f"{self.module.kernel(kernel.name)}({', '.join([*writer.arguments(expression, kernel), 'gout'])})"
+                text = (
+                    f"{self.module.kernel(kernel.name)}({', '.join([*writer.arguments(expression, kernel), 'gout'])})"
+                )
                 writers.append((name, expression, writer, text))
             declarations += writer.declarations
-        lines = [f"cdef int apply_{o.identifier}(NodeState* node_, Array** grads_, Array** gout, uint64_t need_) noexcept nogil:"]
+        lines = [f"cdef int apply_{o.identifier}({APPLY_PARAMETERS}) noexcept nogil:"]
         body: list[str] = []
         if single:
             body += [f"cdef Array* grad = grads_[{o.differentiable_outputs[0]}]", "cdef int rc_ = 0"]
@@ -205,7 +261,9 @@ class OpsEmitter:
             body += ["if grad == NULL:", "    return 0"]
         guard = single and self.reuses_grad(o)
         if guard:
-            body.append("array_incref(grad)      # a kernel may overwrite a gradient that nobody else holds, and it is read twice here")
+            body.append(
+                "array_incref(grad)  # a kernel may overwrite a gradient that nobody else holds; it is read twice here"
+            )
         if listed:
             (_, expression, writer, text) = writers[0]
             body += [self.unpack(s.name, saved) for s in o.saved]
@@ -245,7 +303,10 @@ class OpsEmitter:
         """Some `..._backward...` kernel is called, and the gradient is read more than once."""
         reads = sum(uses(e, "grad") for e in o.gradients.values())
         kernels = any(
-            isinstance(part, Call) and "_backward" in part.function.name for e in o.gradients.values() for part in walk(e))
+            isinstance(part, Call) and "_backward" in part.function.name
+            for e in o.gradients.values()
+            for part in walk(e)
+        )
         return reads > 1 and kernels
 
     # ---- the function on Tensors
@@ -254,7 +315,13 @@ class OpsEmitter:
         """The operation itself."""
         name = o.identifier + ("_" if inplace else "")
         arguments = o.signature.arguments
-        result = "list" if (o.outputs or o.returns_list) and not inplace else "object" if o.signature.returns == ("bool",) else "Tensor"
+        result = (
+            "list"
+            if (o.outputs or o.returns_list) and not inplace
+            else "object"
+            if o.signature.returns == ("bool",)
+            else "Tensor"
+        )
         signature = f"cdef {result} {name}({parameters_text(arguments, False)})"
         self.pxd.append(signature)
         lines: list[str] = []
@@ -266,7 +333,7 @@ class OpsEmitter:
                 writer = TensorWriter(self.module, *scopes(arguments, nogil=False))
                 text = writer.tensor(o.compose)
                 declarations += writer.declarations
-                lines.append(f"return {text}")
+                lines.append(f"return {text}.item()" if result == "object" else f"return {text}")
         elif inplace:
             self.inplace_body(o, lines, declarations)
         else:
@@ -278,8 +345,16 @@ class OpsEmitter:
         call = o.compose
         inner = self.table.operations.get(call.function.name) if isinstance(call, Call) else None
         first = o.signature.arguments[0].name
-        if not isinstance(call, Call) or inner is None or not inner.inplace or not (isinstance(call.arguments[0], Variable) and call.arguments[0].name == first):
-            raise TableError(f"{o.raw.file}:{o.raw.line}: {o.raw.text('name')}: inplace: the composition must end in an in-place operation on {first!r}")
+        if (
+            not isinstance(call, Call)
+            or inner is None
+            or not inner.inplace
+            or not (isinstance(call.arguments[0], Variable) and call.arguments[0].name == first)
+        ):
+            raise TableError(
+                f"{o.raw.file}:{o.raw.line}: {o.raw.text('name')}: inplace: "
+                f"the composition must end in an in-place operation on {first!r}"
+            )
         writer = TensorWriter(self.module, *scopes(o.signature.arguments, nogil=False))
         name = self.module.recorded(call.function.name, inplace=True)
         text = f"return {name}({', '.join(writer.arguments(call))})"
@@ -299,8 +374,7 @@ class OpsEmitter:
         for name in o.refuses:
             lines += [
                 f"if needs_grad({local(name)}) and grad_enabled():",
-                f'    raise RuntimeError("cygrad: the function \'{o.raw.text("name").split("(")[0].split(".")[0].removesuffix("_forward")}\' is not differentiable '
-                f'with respect to argument \'{name}\'. This input cannot have requires_grad True: detach() it")',
+                f'    raise RuntimeError("{refusal_text(o, name)}")',
             ]
         if o.returns_list:
             self.counted_forward(o, lines, declarations)
@@ -325,8 +399,12 @@ class OpsEmitter:
         if listed:
             return self.list_forward(o, listed[0], declarations)
         kernel = direct_kernel(o)
-        if kernel is not None and len(arrays) == len(arguments) <= 3 and all(a.kind is Kind.TENSOR or a.kind is Kind.SCALAR for a in arrays) \
-                and not self.table.kernels[kernel].has_out:
+        if (
+            kernel is not None
+            and len(arrays) == len(arguments) <= 3
+            and all(a.kind is Kind.TENSOR or a.kind is Kind.SCALAR for a in arrays)
+            and not self.table.kernels[kernel].has_out
+        ):
             given = ", ".join(f"{local(a.name)}.a" for a in arrays)
             return [f"out_ = run{len(arrays)}({self.module.kernel(kernel)}, {given})"]
         target = nogil_target(self.table, o.identifier)
@@ -335,7 +413,10 @@ class OpsEmitter:
         names: dict[str, str] = {}
         for a in arrays:
             names[a.name] = f"a_{a.name}_"
-            declarations.append(f"cdef Array* a_{a.name}_ = {'array_of(' + local(a.name) + ')' if a.kind.is_optional else local(a.name) + '.a'}")
+            declarations.append(
+                f"cdef Array* a_{a.name}_ = "
+                + (f"array_of({local(a.name)})" if a.kind.is_optional else f"{local(a.name)}.a")
+            )
         if simple:
             assert isinstance(o.forward, Call)
             writer = ArrayWriter(self.module, scopes(arguments, nogil=False)[0], names)
@@ -350,8 +431,12 @@ class OpsEmitter:
         else:
             raise TableError(f"{o.raw.file}:{o.raw.line}: {o.raw.text('name')}: forward: has no form on Arrays")
         statements = self.guarded(f"out_ = {text}", list(names.values()), declarations)
-        if arrays and any(isinstance(e, Call) and "_backward" in e.function.name for e in walk(o.forward or Constant(Kind.BOOL, True))):
-            first = names[arrays[0].name]  # such kernels may write into a gradient that nobody else holds; here a Tensor does
+        if arrays and any(
+            isinstance(e, Call) and "_backward" in e.function.name for e in walk(o.forward or Constant(Kind.BOOL, True))
+        ):
+            first = names[
+                arrays[0].name
+            ]  # such kernels may write into a gradient that nobody else holds; here a Tensor does
             statements = [f"array_incref({first})", *statements, f"array_decref({first})"]
         return [*before, *statements]
 
@@ -366,11 +451,17 @@ class OpsEmitter:
     def list_forward(self, o: Operation, listed: Argument, declarations: list[str]) -> list[str]:
         """The forward of an operation on a list of tensors."""
         if not isinstance(o.forward, Call) or o.forward.function.origin != "kernel":
-            raise TableError(f"{o.raw.file}:{o.raw.line}: {o.raw.text('name')}: forward: an operation on a list calls one kernel")
+            raise TableError(
+                f"{o.raw.file}:{o.raw.line}: {o.raw.text('name')}: forward: an operation on a list calls one kernel"
+            )
         name = local(listed.name)
         declarations += ["cdef Array** arrays_", "cdef int count_"]
         numbers = scopes(o.signature.arguments, nogil=False)[0]
-        writer = ArrayWriter(self.module, numbers, {a.name: f"array_of({local(a.name)})" for a in o.signature.arguments if a.kind.is_array})
+        writer = ArrayWriter(
+            self.module,
+            numbers,
+            {a.name: f"array_of({local(a.name)})" for a in o.signature.arguments if a.kind.is_array},
+        )
         writer.lists[listed.name] = "arrays_, count_"
         given = writer.arguments(o.forward, self.table.kernels[o.forward.function.name])
         declarations += writer.declarations
@@ -385,18 +476,26 @@ class OpsEmitter:
     def several_forward(self, o: Operation, lines: list[str], declarations: list[str]) -> None:
         """The forward of an operation with several results, through `int kernel(..., Array** outs)`."""
         if not isinstance(o.forward, Call) or o.forward.function.origin != "kernel":
-            raise TableError(f"{o.raw.file}:{o.raw.line}: {o.raw.text('name')}: forward: several results need one kernel with outs")
+            raise TableError(
+                f"{o.raw.file}:{o.raw.line}: {o.raw.text('name')}: forward: several results need one kernel with outs"
+            )
         arrays = {a.name: f"a_{a.name}_" for a in o.signature.arguments if a.kind.is_array}
-        for a in o.signature.arguments:
-            if a.kind.is_array:
-                declarations.append(f"cdef Array* a_{a.name}_ = array_of({local(a.name)})")
+        declarations += [
+            f"cdef Array* {arrays[a.name]} = array_of({local(a.name)})"
+            for a in o.signature.arguments
+            if a.kind.is_array
+        ]
         writer = ArrayWriter(self.module, scopes(o.signature.arguments, nogil=False)[0], arrays)
         given = writer.arguments(o.forward, self.table.kernels[o.forward.function.name])
         declarations += writer.declarations
         count = len(o.outputs)
         declarations += [f"cdef Array* outs_[{count}]", "cdef int status_", "cdef list result_"]
         lines += writer.lines
-        lines += self.guarded(f"status_ = {self.module.kernel(o.forward.function.name)}({', '.join([*given, 'outs_'])})", list(arrays.values()), declarations)
+        lines += self.guarded(
+            f"status_ = {self.module.kernel(o.forward.function.name)}({', '.join([*given, 'outs_'])})",
+            list(arrays.values()),
+            declarations,
+        )
         lines += ["if status_ != 0:", "    raise_pending()", f"result_ = tensors_wrap(outs_, {count})"]
         lines += writer.cleanup()
 
@@ -410,20 +509,36 @@ class OpsEmitter:
     def counted_forward(self, o: Operation, lines: list[str], declarations: list[str]) -> None:
         """The forward of an operation whose results are counted at run time (split, unbind)."""
         if not isinstance(o.forward, Call) or o.forward.function.origin != "kernel" or o.count is None:
-            raise TableError(f"{o.raw.file}:{o.raw.line}: {o.raw.text('name')}: forward: a list of results needs one kernel with outs, and a count")
+            raise TableError(
+                f"{o.raw.file}:{o.raw.line}: {o.raw.text('name')}: forward: "
+                "a list of results needs one kernel with outs, and a count"
+            )
         numbers, tensors = scopes(o.signature.arguments, nogil=False)
         counter = TensorWriter(self.module, numbers, tensors)
         writer = ArrayWriter(self.module, numbers, {name: f"{text}.a" for name, text in tensors.items()})
         given = writer.arguments(o.forward, self.table.kernels[o.forward.function.name])
         source = local(o.signature.arguments[0].name)
         declarations += [
-            *counter.declarations, *writer.declarations, "cdef Py_ssize_t count_", "cdef Py_ssize_t i_", "cdef Array** outs_", "cdef int status_",
-            "cdef list result_"]
+            *counter.declarations,
+            *writer.declarations,
+            "cdef Py_ssize_t count_",
+            "cdef Py_ssize_t i_",
+            "cdef Array** outs_",
+            "cdef int status_",
+            "cdef list result_",
+        ]
         lines += [
-            f"count_ = {counter.value(o.count)}", "if count_ < 0:", "    raise_pending()", "outs_ = arrays_new(count_)", *writer.lines,
+            f"count_ = {counter.value(o.count)}",
+            "if count_ < 0:",
+            "    raise_pending()",
+            "outs_ = arrays_new(count_)",
+            *writer.lines,
             f"status_ = {self.module.kernel(o.forward.function.name)}({', '.join([*given, 'outs_'])})",
-            "if status_ != 0:", "    arrays_free(outs_, count_)", "    raise_pending()",
-            "result_ = tensors_wrap(outs_, <int>count_)", "arrays_free(outs_, count_)",
+            "if status_ != 0:",
+            "    arrays_free(outs_, count_)",
+            "    raise_pending()",
+            "result_ = tensors_wrap(outs_, <int>count_)",
+            "arrays_free(outs_, count_)",
         ]
         if o.view:
             lines += ["for i_ in range(count_):", f"    view_set(<Tensor>result_[i_], {source})"]
@@ -452,11 +567,18 @@ class OpsEmitter:
                 if o.broadcast:
                     inner.append(f"edge_set_broadcast(n_, {k}, {local(name)})")
                 else:
-                    inner.append(f"edge_set(n_, {k}, {local(name)}, {'result_.a' if broadcast and name in tensor_inputs else 'NULL'})")
+                    inner.append(
+                        f"edge_set(n_, {k}, {local(name)}, "
+                        f"{'result_.a' if broadcast and name in tensor_inputs else 'NULL'})"
+                    )
         inner += self.save_inputs(o, old=None)
         inner += self.save_values(o)
         if o.returns_list:
-            inner += ["n_.s.n_outputs = <unsigned short>count_", "for i_ in range(count_):", "    history_set(<Tensor>result_[i_], n_, <int>i_)"]
+            inner += [
+                "n_.s.n_outputs = <unsigned short>count_",
+                "for i_ in range(count_):",
+                "    history_set(<Tensor>result_[i_], n_, <int>i_)",
+            ]
         elif several:
             for i in o.differentiable_outputs:
                 inner.append(f"history_set(<Tensor>result_[{i}], n_, {i})")
@@ -532,17 +654,22 @@ class OpsEmitter:
         else:
             lines.append(f"inplace_check({this}, {name})")
         if o.gradients:
-            # inputs are saved before the write, so that one which is the written tensor itself is noticed by its version
+            # inputs are saved before the write, so that one which is the written tensor itself is stale at once
             declarations.append("cdef Node n_ = None")
             inner = [f"n_ = node_new(&NT_{o.identifier}, {len(o.edges)})"]
             broadcast = len([a for a in o.signature.arguments if a.kind.is_array]) > 1
             for k, edge in enumerate(o.edges):
-                inner.append(f"edge_set(n_, {k}, {local(edge)}, {this + '.a' if broadcast and edge not in o.exact else 'NULL'})")
+                inner.append(
+                    f"edge_set(n_, {k}, {local(edge)}, {this + '.a' if broadcast and edge not in o.exact else 'NULL'})"
+                )
             inner += [*self.save_inputs(o, old=f"inplace_old({this})"), *self.save_values(o)]
             lines += [f"if grad_enabled() and {self.condition(o)}:", *indented(inner)]
         lines += [*self.run_forward(o, declarations), f"inplace_write({this}, out_, {name})"]
         if o.gradients:
-            lines += ["if n_ is not None:", *indented([f"inplace_history({this}, n_)", *self.save_outputs(o, this, False)])]
+            lines += [
+                "if n_ is not None:",
+                *indented([f"inplace_history({this}, n_)", *self.save_outputs(o, this, False)]),
+            ]
         lines.append(f"return {this}")
 
 
@@ -568,7 +695,9 @@ class HelpersEmitter:
                 pxd.append(signature)
                 cleanup = writer.cleanup()
                 body += ["", signature + ":", *indented([*writer.declarations, *writer.lines])]
-                body += indented([f"cdef Array* result_ = {result}", *cleanup, "return result_"] if cleanup else [f"return {result}"])
+                body += indented(
+                    [f"cdef Array* result_ = {result}", *cleanup, "return result_"] if cleanup else [f"return {result}"]
+                )
             recorded = TensorWriter(self.module, *scopes(arguments, nogil=False))
             text = recorded.tensor(helper.body)
             signature = f"cdef Tensor {name}({parameters_text(arguments, False)})"

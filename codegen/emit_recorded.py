@@ -1,17 +1,20 @@
-"""Writes recorded_<family>.pyx: the VJPs on Tensors, which the engine runs when the backward itself is recorded (create_graph).
+"""Writes recorded_<family>.pyx: the VJPs on Tensors, which the engine runs when the backward itself is recorded.
 
-Why apart from ops_<family>: the formulas of one family call operations of every other; these modules are imported when all operations exist.
+Why apart from ops_<family>: the formulas of one family call operations of every other; these modules are imported
+when all operations exist.
 """
 
 from __future__ import annotations
 
-from codegen.emit_ops import indented, saved_numbers, uses
+from codegen.emit_ops import indented, missing_text, saved_numbers, uses
 from codegen.formula import Expression
 from codegen.schema import Kind
 from codegen.table import Operation, Table
 from codegen.writer import HEADER, Module, TensorWriter, local
 
-HEAD = HEADER + """from libc.math cimport INFINITY, NAN
+HEAD = (
+    HEADER
+    + """from libc.math cimport INFINITY, NAN
 from libc.stdint cimport uint64_t
 from cygrad._core.array cimport Array, IntList
 from cygrad._core.dtypes cimport is_complex_code, is_float_code
@@ -20,6 +23,7 @@ from cygrad._core.operation cimport *
 from cygrad._core.geometry cimport *
 from cygrad._core.tensor cimport Tensor, tensor_number, tensor_wrap, unpack_tensor
 """
+)
 
 
 class RecordedEmitter:
@@ -41,7 +45,19 @@ class RecordedEmitter:
             return ""
         types = ", ".join(f"NT_{o.identifier}" for o in self.table.of_family(self.family) if o.gradients)
         imports = f"from cygrad._core.generated.ops_{self.family} cimport {types}"
-        pyx = [HEAD, imports, *self.module.header(), *self.body, "", "cdef int setup_() except -1:", *indented(self.setup), "    return 0", "", "setup_()", ""]
+        pyx = [
+            HEAD,
+            imports,
+            *self.module.header(),
+            *self.body,
+            "",
+            "cdef int setup_() except -1:",
+            *indented(self.setup),
+            "    return 0",
+            "",
+            "setup_()",
+            "",
+        ]
         return "\n".join(pyx)
 
     def operation(self, o: Operation) -> None:
@@ -59,24 +75,32 @@ class RecordedEmitter:
         body: list[str] = []
         if o.missing:
             self.body += [
-                "", f"cdef list recorded_{o.identifier}(NodeState* node_, list grads_, uint64_t need_):",
-                f'    raise RuntimeError("cygrad: derivative for {o.signature.name} is not implemented: detach() its inputs if no gradient is wanted")', ""]
+                "",
+                f"cdef list recorded_{o.identifier}(NodeState* node_, list grads_, uint64_t need_):",
+                f'    raise RuntimeError("{missing_text(o)}")',
+                "",
+            ]
             self.setup.append(f"NT_{o.identifier}.recorded = recorded_{o.identifier}")
             return
         if single:
             body += [f"grad = <Tensor>grads_[{o.differentiable_outputs[0]}]", "if grad is None:", "    return out_"]
-        for edge, (name, expression) in enumerate(o.gradients.items()):
+        for edge, expression in enumerate(o.gradients.values()):
             writer = TensorWriter(self.module, saved_numbers(o), tensors, prefix=f"{edge}_")
             text = writer.tensor(expression)
             declarations += writer.declarations
-            unpack = [f"{local(s.name)} = unpack_tensor(node_, {saved[s.name]})" for s in o.saved if uses(expression, s.name)]
+            unpack = [
+                f"{local(s.name)} = unpack_tensor(node_, {saved[s.name]})" for s in o.saved if uses(expression, s.name)
+            ]
             if o.list_input:
                 body += [*unpack, f"return {text}"]
             else:
                 body += [f"if need_ & {1 << edge}:", *indented([*unpack, f"out_[{edge}] = {text}"])]
         if not o.list_input:
             body.append("return out_")
-        head = [f"cdef list recorded_{o.identifier}(NodeState* node_, list grads_, uint64_t need_):", f"    cdef list out_ = [None] * {'node_.n_edges' if o.list_input else len(o.edges)}"]
+        head = [
+            f"cdef list recorded_{o.identifier}(NodeState* node_, list grads_, uint64_t need_):",
+            f"    cdef list out_ = [None] * {'node_.n_edges' if o.list_input else len(o.edges)}",
+        ]
         if single:
             head.append("    cdef Tensor grad")
         head += [f"    cdef Tensor {local(s.name)}" for s in o.saved]

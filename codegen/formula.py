@@ -1,7 +1,7 @@
 """Formulas: Python expressions over tensors, parsed and checked into typed records.
 
-Why it exists: one formula of the table is written out several times (on Arrays without the GIL, on Tensors with recording, in documentation);
-each writer walks these records, and a wrong formula is refused here, once, before anything is written.
+Why it exists: one formula of the table is written out several times (on Arrays without the GIL, on Tensors with
+recording); each writer walks these records, and a wrong formula is refused here, once, before anything is written.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Fact(Expression):
 
 
 @dataclass(frozen=True)
-class Callable_:
+class Function:
     """What a formula can call: a kernel, an operation or a helper."""
 
     name: str
@@ -59,7 +59,7 @@ class Callable_:
 class Call(Expression):
     """A call whose arguments are complete and of the parameters' kinds."""
 
-    function: Callable_
+    function: Function
     arguments: tuple[Expression, ...]
 
 
@@ -127,7 +127,10 @@ FACTS: Mapping[str, tuple[Kind, tuple[Kind, ...]]] = {
     "is_floating": (Kind.BOOL, ()),
     "is_contiguous": (Kind.BOOL, ()),
     "offset": (Kind.INT, ()),
-    "lengths": (Kind.INTS, (Kind.INT,)),  # of a list: the sizes of its tensors along a dim, -1 for those that cat leaves out
+    "lengths": (
+        Kind.INTS,
+        (Kind.INT,),
+    ),  # of a list: the sizes of its tensors along a dim, -1 for those that cat leaves out
     "reversed_dims": (Kind.INTS, ()),
     # these raise for arguments that do not fit, so they need the GIL: compositions alone use them
     "flat_sizes": (Kind.INTS, (Kind.INT, Kind.INT)),
@@ -142,29 +145,60 @@ FACTS: Mapping[str, tuple[Kind, tuple[Kind, ...]]] = {
 
 CHECKED_FACTS = frozenset({"flat_sizes", "unflat_sizes", "moved_dims", "tile_repeats", "narrow_start", "chunk_size"})
 
-_BINARY = {ast.Add: ("+", "add"), ast.Sub: ("-", "sub"), ast.Mult: ("*", "mul"), ast.Div: ("/", "div"), ast.Pow: ("**", "pow"),
-           ast.FloorDiv: ("//", "floor_divide"), ast.Mod: ("%", "remainder")}
-_COMPARE = {ast.Eq: ("==", "eq"), ast.NotEq: ("!=", "ne"), ast.Lt: ("<", "lt"), ast.LtE: ("<=", "le"), ast.Gt: (">", "gt"), ast.GtE: (">=", "ge")}
+_BINARY: Mapping[type, tuple[str, str]] = {
+    ast.Add: ("+", "add"),
+    ast.Sub: ("-", "sub"),
+    ast.Mult: ("*", "mul"),
+    ast.Div: ("/", "div"),
+    ast.Pow: ("**", "pow"),
+    ast.FloorDiv: ("//", "floor_divide"),
+    ast.Mod: ("%", "remainder"),
+}
+_COMPARE: Mapping[type, tuple[str, str]] = {
+    ast.Eq: ("==", "eq"),
+    ast.NotEq: ("!=", "ne"),
+    ast.Lt: ("<", "lt"),
+    ast.LtE: ("<=", "le"),
+    ast.Gt: (">", "gt"),
+    ast.GtE: (">=", "ge"),
+}
 
 # Functions of cygrad/_core/operation.pxd on Arrays and numbers, by the name that formulas use.
-RUNTIME: Mapping[str, Callable_] = {
+RUNTIME: Mapping[str, Function] = {
     f.name: f
     for f in (
         # a * number + b, computed in double precision (or exactly, for integers); still a number
-        Callable_("number_linear", (Argument("number", Kind.SCALAR), Argument("a", Kind.INT), Argument("b", Kind.INT)), "runtime", result=Kind.SCALAR),
-        Callable_("number_is", (Argument("number", Kind.SCALAR), Argument("value", Kind.FLOAT)), "runtime", result=Kind.BOOL),
-        Callable_("number_value", (Argument("number", Kind.SCALAR_OPT), Argument("default", Kind.FLOAT, "0.0")), "runtime", result=Kind.FLOAT),
-        # how many elements of a tensor of those sizes make one element of its reduction over the dims (None or empty: all)
-        Callable_("reduced_count", (Argument("sizes", Kind.INTS), Argument("dim", Kind.INTS_OPT)), "runtime", result=Kind.INT),
+        Function(
+            "number_linear",
+            (Argument("number", Kind.SCALAR), Argument("a", Kind.INT), Argument("b", Kind.INT)),
+            "runtime",
+            result=Kind.SCALAR,
+        ),
+        Function(
+            "number_is", (Argument("number", Kind.SCALAR), Argument("value", Kind.FLOAT)), "runtime", result=Kind.BOOL
+        ),
+        Function(
+            "number_value",
+            (Argument("number", Kind.SCALAR_OPT), Argument("default", Kind.FLOAT, "0.0")),
+            "runtime",
+            result=Kind.FLOAT,
+        ),
+        # how many elements of a tensor of those sizes make one of its reduction over the dims (None or empty: all)
+        Function(
+            "reduced_count", (Argument("sizes", Kind.INTS), Argument("dim", Kind.INTS_OPT)), "runtime", result=Kind.INT
+        ),
     )
 }
 
 Scope = Mapping[str, Kind]
-Resolver = Callable[[str], Callable_ | None]
+Resolver = Callable[[str], Function | None]
 
 
 class Parser:
-    """Parses one formula in a scope; `resolve` finds functions by name; `choices` lists the strings an argument may be."""
+    """Parses one formula in a scope.
+
+    `resolve` finds functions by name; `choices` lists the strings an argument may be.
+    """
 
     def __init__(self, scope: Scope, resolve: Resolver, choices: Mapping[str, tuple[str, ...]] | None = None) -> None:
         self.scope = scope
@@ -176,6 +210,7 @@ class Parser:
 
         Raises:
             TableError: syntax, unknown names, wrong arity or kinds.
+
         """
         try:
             tree = ast.parse(text.strip(), mode="eval")
@@ -206,9 +241,13 @@ class Parser:
         if isinstance(node, ast.IfExp):
             return self.conditional(node)
         if isinstance(node, ast.List):
-            return IntsLiteral(Kind.INTS, tuple(self.coerce(self.visit(v), Kind.INT, "a list's item") for v in node.elts))
+            return IntsLiteral(
+                Kind.INTS, tuple(self.coerce(self.visit(v), Kind.INT, "a list's item") for v in node.elts)
+            )
         if isinstance(node, ast.Tuple):
-            return TensorsLiteral(Kind.TENSORS, tuple(self.coerce(self.visit(v), Kind.TENSOR, "a result") for v in node.elts))
+            return TensorsLiteral(
+                Kind.TENSORS, tuple(self.coerce(self.visit(v), Kind.TENSOR, "a result") for v in node.elts)
+            )
         raise TableError(f"formulas have no {type(node).__name__}: {ast.unparse(node)!r}")
 
     def lookup(self, table: Mapping[type, tuple[str, str]], key: type, text: str) -> tuple[str, str]:
@@ -242,13 +281,24 @@ class Parser:
 
     def subscript(self, node: ast.Subscript) -> Expression:
         """`grads[i]`, or one result of a call that gives several."""
-        if isinstance(node.value, ast.Call) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):
+        if (
+            isinstance(node.value, ast.Call)
+            and isinstance(node.slice, ast.Constant)
+            and isinstance(node.slice.value, int)
+        ):
             called = self.visit(node.value)
             if isinstance(called, Call) and called.function.several:
                 return Output(Kind.TENSOR, called, node.slice.value)
-        if not (isinstance(node.value, ast.Name) and node.value.id == "grads" and "grads" in self.scope
-                and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int)):
-            raise TableError(f"only grads[number] and calls with several results can be subscripted, not {ast.unparse(node)!r}")
+        if not (
+            isinstance(node.value, ast.Name)
+            and node.value.id == "grads"
+            and "grads" in self.scope
+            and isinstance(node.slice, ast.Constant)
+            and isinstance(node.slice.value, int)
+        ):
+            raise TableError(
+                f"only grads[number] and calls with several results can be subscripted, not {ast.unparse(node)!r}"
+            )
         return Variable(Kind.TENSOR, "grads", node.slice.value)
 
     def call(self, node: ast.Call) -> Expression:
@@ -259,10 +309,16 @@ class Parser:
         if name in FACTS:
             kind, kinds = FACTS[name]
             if len(node.args) != len(kinds) + 1 or node.keywords or not isinstance(node.args[0], ast.Name):
-                raise TableError(f"{name}() takes {' and '.join(['the name of a tensor', *(k.value for k in kinds)])}: {ast.unparse(node)!r}")
+                raise TableError(
+                    f"{name}() takes {' and '.join(['the name of a tensor', *(k.value for k in kinds)])}: "
+                    f"{ast.unparse(node)!r}"
+                )
             of = self.name(node.args[0].id)
             if (of.kind is not Kind.TENSORS) if name == "lengths" else not of.kind.is_array:
-                raise TableError(f"{name}({node.args[0].id}): {node.args[0].id!r} is no {'list of tensors' if name == 'lengths' else 'tensor'}")
+                raise TableError(
+                    f"{name}({node.args[0].id}): {node.args[0].id!r} is no "
+                    f"{'list of tensors' if name == 'lengths' else 'tensor'}"
+                )
             extra = tuple(self.coerce(self.visit(a), k, f"{name}()") for a, k in zip(node.args[1:], kinds, strict=True))
             return Fact(kind, name, node.args[0].id, extra)
         if name == "length":
@@ -282,12 +338,16 @@ class Parser:
         function = RUNTIME.get(name) or self.resolve(name)
         if function is None:
             raise TableError(f"unknown function {name!r}")
-        return self.complete(function, [self.visit(a) for a in node.args], {k.arg or "**": self.visit(k.value) for k in node.keywords})
+        return self.complete(
+            function, [self.visit(a) for a in node.args], {k.arg or "**": self.visit(k.value) for k in node.keywords}
+        )
 
-    def complete(self, function: Callable_, positional: list[Expression], keywords: dict[str, Expression]) -> Call:
+    def complete(self, function: Function, positional: list[Expression], keywords: dict[str, Expression]) -> Call:
         """Check arity, fill defaults, convert to the parameters' kinds."""
         if len(positional) > len(function.parameters):
-            raise TableError(f"{function.name}() takes {len(function.parameters)} arguments, but {len(positional)} are given")
+            raise TableError(
+                f"{function.name}() takes {len(function.parameters)} arguments, but {len(positional)} are given"
+            )
         given: list[Expression] = []
         for i, parameter in enumerate(function.parameters):
             if i < len(positional):
@@ -297,7 +357,10 @@ class Parser:
             elif parameter.default is not None:
                 value = default_expression(parameter)
             else:
-                raise TableError(f"{function.name}() misses its argument {parameter.name!r} (it takes {len(function.parameters)}, {len(positional)} are given)")
+                raise TableError(
+                    f"{function.name}() misses its argument {parameter.name!r} "
+                    f"(it takes {len(function.parameters)}, {len(positional)} are given)"
+                )
             given.append(self.coerce(value, parameter.kind, f"argument {parameter.name!r} of {function.name}()"))
         if keywords:
             raise TableError(f"{function.name}() has no argument {next(iter(keywords))!r}")
@@ -321,7 +384,12 @@ class Parser:
                 return AsArray(Kind.SCALAR, value)
         if kind in (Kind.INT, Kind.INT_OPT, Kind.FLOAT, Kind.DTYPE, Kind.DTYPE_OPT) and have in (Kind.INT, Kind.BOOL):
             return value
-        if {kind, have} in ({Kind.INTS, Kind.INTS_OPT}, {Kind.DTYPE, Kind.DTYPE_OPT}, {Kind.INT, Kind.INT_OPT}, {Kind.STR, Kind.STR_OPT}):
+        if {kind, have} in (
+            {Kind.INTS, Kind.INTS_OPT},
+            {Kind.DTYPE, Kind.DTYPE_OPT},
+            {Kind.INT, Kind.INT_OPT},
+            {Kind.STR, Kind.STR_OPT},
+        ):
             return value
         if kind is Kind.BOOL and have is Kind.INT:
             return value
@@ -337,7 +405,11 @@ class Parser:
 
     def binary(self, spelled: str, function: str, left: Expression, right: Expression) -> Expression:
         """Arithmetic of numbers stays C arithmetic; anything with a tensor is a call."""
-        if left.kind in (Kind.INT, Kind.FLOAT, Kind.BOOL) and right.kind in (Kind.INT, Kind.FLOAT, Kind.BOOL) and spelled != "**":
+        if (
+            left.kind in (Kind.INT, Kind.FLOAT, Kind.BOOL)
+            and right.kind in (Kind.INT, Kind.FLOAT, Kind.BOOL)
+            and spelled != "**"
+        ):
             kind = Kind.FLOAT if spelled == "/" or Kind.FLOAT in (left.kind, right.kind) else Kind.INT
             return Arithmetic(kind, spelled, (left, right))
         resolved = self.resolve(function)
@@ -352,7 +424,12 @@ class Parser:
         left, right = self.visit(node.left), self.visit(node.comparators[0])
         op = node.ops[0]
         if isinstance(op, ast.Is | ast.IsNot):
-            if not (isinstance(left, Variable) and isinstance(right, Constant) and right.value is None and left.kind.is_optional):
+            if not (
+                isinstance(left, Variable)
+                and isinstance(right, Constant)
+                and right.value is None
+                and left.kind.is_optional
+            ):
                 raise TableError(f"`is` compares an optional argument with None only: {ast.unparse(node)!r}")
             test: Expression = IsNone(Kind.BOOL, left)
             return test if isinstance(op, ast.Is) else Arithmetic(Kind.BOOL, "not", (test,))
@@ -361,7 +438,11 @@ class Parser:
             allowed = self.choices.get(left.name, ())
             if right.value not in allowed:
                 raise TableError(f"{left.name!r} is never {right.value!r}; its choices are {', '.join(allowed)}")
-            return Arithmetic(Kind.BOOL, spelled, (Variable(Kind.INT, left.name), Constant(Kind.INT, allowed.index(str(right.value)) + 1)))
+            return Arithmetic(
+                Kind.BOOL,
+                spelled,
+                (Variable(Kind.INT, left.name), Constant(Kind.INT, allowed.index(str(right.value)) + 1)),
+            )
         if left.kind.is_number and right.kind.is_number:
             return Arithmetic(Kind.BOOL, spelled, (left, right))
         resolved = self.resolve(function)
@@ -376,7 +457,11 @@ class Parser:
             return Arithmetic(Kind.BOOL, "not", (self.flag(value),))
         if not isinstance(node.op, ast.USub):
             raise TableError(f"formulas have no operator as in {ast.unparse(node)!r}")
-        if isinstance(value, Constant) and isinstance(value.value, int | float | complex) and not isinstance(value.value, bool):
+        if (
+            isinstance(value, Constant)
+            and isinstance(value.value, int | float | complex)
+            and not isinstance(value.value, bool)
+        ):
             return Constant(value.kind, -value.value)
         if value.kind.is_number:
             return Arithmetic(value.kind, "neg", (value,))
@@ -392,13 +477,22 @@ class Parser:
             none = Kind.TENSOR_OPT  # one side may be None
             then, otherwise = self.coerce(then, none, "one side of if"), self.coerce(otherwise, none, "one side of if")
             scalars = (Kind.SCALAR, Kind.SCALAR_OPT)
-            return Conditional(Kind.SCALAR if then.kind in scalars and otherwise.kind in scalars else Kind.TENSOR, test, then, otherwise)
+            return Conditional(
+                Kind.SCALAR if then.kind in scalars and otherwise.kind in scalars else Kind.TENSOR,
+                test,
+                then,
+                otherwise,
+            )
         if {then.kind, otherwise.kind} == {Kind.INT, Kind.INT_OPT}:
             return Conditional(Kind.INT, test, then, otherwise)  # the test tells that it is not None
         if then.kind.is_number and otherwise.kind.is_number:
-            return Conditional(Kind.FLOAT if Kind.FLOAT in (then.kind, otherwise.kind) else then.kind, test, then, otherwise)
+            return Conditional(
+                Kind.FLOAT if Kind.FLOAT in (then.kind, otherwise.kind) else then.kind, test, then, otherwise
+            )
         if then.kind != otherwise.kind and {then.kind, otherwise.kind} != {Kind.INTS, Kind.INTS_OPT}:
-            raise TableError(f"the sides of {ast.unparse(node)!r} differ in kind: {then.kind.value} and {otherwise.kind.value}")
+            raise TableError(
+                f"the sides of {ast.unparse(node)!r} differ in kind: {then.kind.value} and {otherwise.kind.value}"
+            )
         return Conditional(then.kind, test, then, otherwise)
 
 

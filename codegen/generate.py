@@ -1,7 +1,7 @@
 """Runs the generator: reads the table and the kernels' declarations, writes cygrad/_core/generated.
 
-Why it exists: setup.py calls generate() before anything is translated; files whose content did not change keep their time stamp, so that a rebuild
-compiles only what changed.
+Why it exists: setup.py calls generate() before anything is translated; files whose content did not change keep their
+time stamp, so that a rebuild compiles only what changed.
 """
 
 from __future__ import annotations
@@ -44,10 +44,15 @@ def render(table: Table) -> dict[str, str]:
 
 def package(families: list[str], table: Table) -> str:
     """The __init__.py: imports everything in order and lists the functions."""
-    lines = ['"""Generated operations: see codegen/. Importing this installs the Tensor methods and completes the VJPs."""', ""]
+    lines = [
+        '"""Generated operations: see codegen/. Importing this installs the Tensor methods and completes the VJPs."""',
+        "",
+    ]
     lines += [f"from cygrad._core.generated import ops_{f}  # noqa: F401" for f in families]
     lines += [
-        f"from cygrad._core.generated import recorded_{f}  # noqa: F401" for f in families if any(o.gradients for o in table.of_family(f))
+        f"from cygrad._core.generated import recorded_{f}  # noqa: F401"
+        for f in families
+        if any(o.gradients for o in table.of_family(f))
     ]
     lines += [f"from cygrad._core.generated import bindings_{f}  # noqa: F401" for f in families]
     return "\n".join(lines) + "\n"
@@ -58,7 +63,8 @@ def function_list(families: list[str], table: Table) -> str:
     lines = ['"""The function forms of the generated operations."""', ""]
     names: list[str] = []
     for family in families:
-        here = sorted({n for o in table.of_family(family) if "function" in o.variants for n in (o.signature.name, *o.aliases)})
+        public = [o for o in table.of_family(family) if "function" in o.variants]
+        here = sorted({name for o in public for name in (o.signature.name, *o.aliases)})
         if here:
             lines.append(f"from cygrad._core.generated.bindings_{family} import {', '.join(here)}")
             names += here
@@ -76,6 +82,7 @@ def generate() -> None:
 
     Raises:
         TableError: the table is wrong.
+
     """
     table = load_table()
     files = render(table)

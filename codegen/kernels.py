@@ -1,6 +1,7 @@
 """The kernels that formulas may call, read from the declarations in cygrad/_core/kernels/*.pxd.
 
-Why it exists: a kernel is declared once, in its .pxd; the generator checks calls against that declaration and cimports from that module.
+Why it exists: a kernel is declared once, in its .pxd; the generator checks calls against that declaration and cimports
+from that module.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from pathlib import Path
 
 from codegen.schema import Kind
 
-_DECLARATION = re.compile(r"^cdef\s+(?P<result>Array\s*\*|int|Py_ssize_t)\s+(?P<name>\w+)\((?P<arguments>[^)]*)\)\s*noexcept\s+nogil")
+_DECLARATION = re.compile(
+    r"^cdef\s+(?P<result>Array\s*\*|int|Py_ssize_t)\s+(?P<name>\w+)\((?P<arguments>[^)]*)\)\s*noexcept\s+nogil"
+)
 _C_KINDS = {
     "Array*": Kind.TENSOR,
     "const IntList*": Kind.INTS,

@@ -1,6 +1,7 @@
-"""Signatures of operations: the notation of the table (`name.overload(Tensor self, *, Scalar alpha=1) -> Tensor`) as typed records.
+"""Signatures of operations: `name.overload(Tensor self, *, Scalar alpha=1) -> Tensor` as typed records.
 
-Why it exists: the generator's other parts reason about arguments by kind (tensor, number, list of integers, ...), never by text.
+Why it exists: the generator's other parts reason about arguments by kind (tensor, number, list of integers, ...),
+never by text.
 """
 
 from __future__ import annotations
@@ -11,7 +12,11 @@ from dataclasses import dataclass
 
 
 class TableError(Exception):
-    """A wrong entry of the table; the message names file, line and entry."""
+    """A wrong entry of the table; the message names file, line and entry (located: it does so already)."""
+
+    def __init__(self, message: str, located: bool = False) -> None:
+        super().__init__(message)
+        self.located = located
 
 
 class Kind(enum.Enum):
@@ -82,7 +87,9 @@ class Signature:
 
 
 _HEAD = re.compile(r"^(?P<name>\w+)(?:\.(?P<overload>\w+))?\((?P<arguments>[^()]*)\)(?:\s*->\s*(?P<returns>.+))?$")
-_ARGUMENT = re.compile(r"^(?P<type>[A-Za-z]+)(?P<list>\[\d*\])?(?P<optional>\?)?\s+(?P<name>[A-Za-z_]\w*)(?:\s*=\s*(?P<default>.+))?$")
+_ARGUMENT = re.compile(
+    r"^(?P<type>[A-Za-z]+)(?P<list>\[\d*\])?(?P<optional>\?)?\s+(?P<name>[A-Za-z_]\w*)(?:\s*=\s*(?P<default>.+))?$"
+)
 
 
 def split_commas(text: str) -> list[str]:
@@ -120,7 +127,9 @@ def parse_argument(text: str, keyword_only: bool, numbers: bool) -> Argument:
     except ValueError:
         raise TableError(f"argument {match['name']!r} has the unknown type {spelled!r}") from None
     length = int(brackets[1:-1]) if len(brackets) > 2 else None
-    return Argument(match["name"], kind, match["default"], keyword_only, length, numbers and kind in (Kind.TENSOR, Kind.TENSOR_OPT))
+    return Argument(
+        match["name"], kind, match["default"], keyword_only, length, numbers and kind in (Kind.TENSOR, Kind.TENSOR_OPT)
+    )
 
 
 def parse_signature(text: str, numbers: bool = False) -> Signature:
@@ -128,6 +137,7 @@ def parse_signature(text: str, numbers: bool = False) -> Signature:
 
     Raises:
         TableError: the text is no signature, or a default comes before a required argument.
+
     """
     match = _HEAD.match(text.strip())
     if match is None:

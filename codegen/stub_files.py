@@ -45,9 +45,7 @@ def empty_stub(module: Path) -> str:
 
 def stub_texts() -> dict[Path, str]:
     """The text of every stub outside of generated/, by the path that it ships under."""
-    texts = {
-        ROOT / path.relative_to(STUBS): path.read_text(encoding="utf-8") for path in sorted(STUBS.rglob("*.pyi"))
-    }
+    texts = {ROOT / path.relative_to(STUBS): path.read_text(encoding="utf-8") for path in sorted(STUBS.rglob("*.pyi"))}
     tensor = CORE / "tensor.pyi"
     if tensor in texts:
         texts[tensor] = tensor_stub(texts[tensor])

@@ -1,7 +1,8 @@
 """The table of operations: reads codegen/derivatives/*.yaml, checks every entry, and derives what a node saves.
 
-Why it exists: a mistake in the table must stop the build with file, line and entry, and what follows from a formula (edges, saved tensors, saved values)
-must be computed, not written down a second time. The keys of an entry are described in codegen/derivatives/MANUAL.md.
+Why it exists: a mistake in the table must stop the build with file, line and entry, and what follows from a formula
+(edges, saved tensors, saved values) must be computed, not written down a second time. The keys of an entry are
+described in codegen/derivatives/MANUAL.md.
 """
 
 from __future__ import annotations
@@ -12,19 +13,49 @@ from pathlib import Path
 
 import yaml
 
-from codegen.formula import AsArray, Call, Callable_, Expression, Fact, Kind, Parser, TensorsLiteral, Variable, walk
+from codegen.formula import Call, Expression, Fact, Function, Parser, Variable, walk
 from codegen.kernels import Kernel
-from codegen.schema import Argument, Signature, TableError, parse_signature, split_commas
+from codegen.schema import Argument, Kind, Signature, TableError, parse_signature, split_commas
 
 KEYS = {
-    "name", "node", "variants", "forward", "compose", "python", "view", "inplace", "outputs", "non_differentiable", "nondiff", "numbers", "choices",
-    "exact", "doc", "constants", "saves", "aliases", "count", "shapes", "broadcast", "refuses",
+    "name",
+    "node",
+    "variants",
+    "forward",
+    "compose",
+    "python",
+    "view",
+    "inplace",
+    "outputs",
+    "non_differentiable",
+    "nondiff",
+    "numbers",
+    "choices",
+    "exact",
+    "doc",
+    "constants",
+    "saves",
+    "aliases",
+    "count",
+    "shapes",
+    "broadcast",
+    "refuses",
 }
 HELPER_KEYS = {"name", "body", "python", "several"}
 VARIANTS = {"function", "method", "property", "none"}
 FACT_NAMES = {
-    "sizes": "{}_sym_sizes", "strides": "{}_sym_strides", "size": "{}_sym_argsize_{}", "ndim": "{}_dim", "numel": "{}_sym_numel", "dtype": "{}_scalar_type",
-    "is_complex": "{}_is_complex", "is_floating": "{}_is_floating_point", "offset": "{}_sym_storage_offset", "is_contiguous": "{}_is_contiguous", "lengths": "{}_lengths", "viewable": "{}_viewable",
+    "sizes": "{}_sym_sizes",
+    "strides": "{}_sym_strides",
+    "size": "{}_sym_argsize_{}",
+    "ndim": "{}_dim",
+    "numel": "{}_sym_numel",
+    "dtype": "{}_scalar_type",
+    "is_complex": "{}_is_complex",
+    "is_floating": "{}_is_floating_point",
+    "offset": "{}_sym_storage_offset",
+    "is_contiguous": "{}_is_contiguous",
+    "lengths": "{}_lengths",
+    "viewable": "{}_viewable",
 }
 
 
@@ -61,7 +92,7 @@ class Raw:
 
 @dataclass(frozen=True)
 class SavedTensor:
-    """A tensor that the node keeps: an input (edge: its number among the differentiable inputs, -1 for none) or an output."""
+    """A tensor that the node keeps: an input (number: its edge, -1 for none) or an output."""
 
     name: str
     is_output: bool
@@ -82,7 +113,7 @@ class SavedValue:
 
 @dataclass
 class Helper:
-    """A function that only formulas call: a composition of operations, and a kernel of the same name where there is one."""
+    """A function that only formulas call: a composition of operations; a kernel of the same name where there is one."""
 
     raw: Raw
     signature: Signature
@@ -133,7 +164,9 @@ class Operation:
     @property
     def list_input(self) -> str | None:
         """The differentiable input that is a list of tensors."""
-        return next((a.name for a in self.signature.arguments if a.kind is Kind.TENSORS and a.name in self.gradients), None)
+        return next(
+            (a.name for a in self.signature.arguments if a.kind is Kind.TENSORS and a.name in self.gradients), None
+        )
 
     @property
     def returns_list(self) -> bool:
@@ -159,15 +192,19 @@ class Table:
         return [o for o in self.operations.values() if o.family == family]
 
 
-def kernel_callable(kernel: Kernel) -> Callable_:
+def kernel_callable(kernel: Kernel) -> Function:
     """A kernel as formulas see it."""
-    parameters = tuple(Argument(name, Kind.TENSOR_OPT if kind is Kind.TENSOR else kind) for name, kind in kernel.parameters)
-    return Callable_(kernel.name, parameters, "kernel", kernel.several, kernel.result)
+    parameters = tuple(
+        Argument(name, Kind.TENSOR_OPT if kind is Kind.TENSOR else kind) for name, kind in kernel.parameters
+    )
+    return Function(kernel.name, parameters, "kernel", kernel.several, kernel.result)
 
 
-def operation_callable(signature: Signature, origin: str, outputs: Sequence[str] = ()) -> Callable_:
+def operation_callable(signature: Signature, origin: str, outputs: Sequence[str] = ()) -> Function:
     """An operation or helper as formulas see it."""
-    return Callable_(signature.identifier, signature.arguments, origin, len(outputs) > 1 or signature.returns == ("Tensor[]",))
+    return Function(
+        signature.identifier, signature.arguments, origin, len(outputs) > 1 or signature.returns == ("Tensor[]",)
+    )
 
 
 def load_file(path: Path) -> list[Raw]:
@@ -186,7 +223,9 @@ def load_file(path: Path) -> list[Raw]:
         lines: dict[str, int] = {}
         for key, value in item.value:
             if key.value in values:
-                raise TableError(f"{path.name}:{key.start_mark.line + 1}: key {key.value!r} is given twice in one entry")
+                raise TableError(
+                    f"{path.name}:{key.start_mark.line + 1}: key {key.value!r} is given twice in one entry"
+                )
             values[key.value] = _plain(value)
             lines[key.value] = key.start_mark.line + 1
         if "name" not in values:
@@ -207,7 +246,7 @@ def _plain(node: yaml.Node) -> object:
 
 
 def camel_case(identifier: str) -> str:
-    """torch's way to name nodes: masked_fill -> MaskedFill."""
+    """Torch's way to name nodes: masked_fill -> MaskedFill."""
     return "".join(part[:1].upper() + part[1:] for part in identifier.split("_") if part)
 
 
@@ -221,9 +260,12 @@ class _Context:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, TableError) and not getattr(error, "located", False):
-            located = TableError(f"{self.raw.file}:{self.raw.lines.get(self.key, self.raw.line)}: {self.raw.text('name')}: {self.key}: {error}")
-            located.located = True  # type: ignore[attr-defined]
+        if isinstance(error, TableError) and not error.located:
+            located = TableError(
+                f"{self.raw.file}:{self.raw.lines.get(self.key, self.raw.line)}: {self.raw.text('name')}: "
+                f"{self.key}: {error}",
+                located=True,
+            )
             raise located from None
 
 
@@ -232,8 +274,11 @@ def build_table(folder: Path, kernels: dict[str, Kernel], enums: Mapping[str, st
 
     Raises:
         TableError: an entry is wrong; the message starts with file and line and names the entry.
+
     """
-    raws: list[tuple[str, Raw]] = [(path.stem, raw) for path in sorted(folder.glob("*.yaml")) for raw in load_file(path)]
+    raws: list[tuple[str, Raw]] = [
+        (path.stem, raw) for path in sorted(folder.glob("*.yaml")) for raw in load_file(path)
+    ]
     signatures: dict[str, tuple[Signature, str, tuple[str, ...]]] = {}
     parsed: list[tuple[str, Raw, Signature]] = []
     for family, raw in raws:
@@ -248,13 +293,13 @@ def build_table(folder: Path, kernels: dict[str, Kernel], enums: Mapping[str, st
             signatures[signature.identifier] = (signature, "helper" if family == "helpers" else "operation", outputs)
             parsed.append((family, raw, signature))
 
-    def resolve(name: str) -> Callable_ | None:
+    def resolve(name: str) -> Function | None:
         if name in signatures:
             signature, origin, outputs = signatures[name]
             return operation_callable(signature, origin, outputs)
         return None
 
-    def resolve_forward(name: str) -> Callable_ | None:
+    def resolve_forward(name: str) -> Function | None:
         if name in kernels:
             return kernel_callable(kernels[name])
         return resolve(name)
@@ -264,7 +309,9 @@ def build_table(folder: Path, kernels: dict[str, Kernel], enums: Mapping[str, st
         if family == "helpers":
             table.helpers[signature.identifier] = build_helper(raw, signature, resolve)
         else:
-            table.operations[signature.identifier] = build_operation(raw, family, signature, table, resolve, resolve_forward)
+            table.operations[signature.identifier] = build_operation(
+                raw, family, signature, table, resolve, resolve_forward
+            )
     return table
 
 
@@ -280,7 +327,7 @@ def build_helper(raw: Raw, signature: Signature, resolve: object) -> Helper:
     with _Context(raw):
         unknown = set(raw.values) - HELPER_KEYS
         if unknown:
-            raise TableError(f"unused key {sorted(unknown)[0]!r}")
+            raise TableError(f"unused key {min(unknown)!r}")
     with _Context(raw, "body"):
         body = raw.text("body")
         if (body is None) == (not raw.flag("python")):
@@ -293,25 +340,42 @@ def build_helper(raw: Raw, signature: Signature, resolve: object) -> Helper:
     return Helper(raw, signature, expression, raw.flag("several"))
 
 
-def build_operation(raw: Raw, family: str, signature: Signature, table: Table, resolve: object, resolve_forward: object) -> Operation:
+def build_operation(
+    raw: Raw, family: str, signature: Signature, table: Table, resolve: object, resolve_forward: object
+) -> Operation:
     """Check one operation."""
     assert callable(resolve) and callable(resolve_forward)
     inputs = {a.name for a in signature.arguments}
     with _Context(raw):
         for key in raw.values:
             if key not in KEYS and not set(split_commas(key)) <= inputs:
-                raise TableError(f"unused key {key!r}: neither a key of the table nor an input of {signature.identifier}")
+                raise TableError(
+                    f"unused key {key!r}: neither a key of the table nor an input of {signature.identifier}"
+                )
         variants = frozenset(raw.names("variants") or ("function", "method"))
         if not variants <= VARIANTS:
-            raise TableError(f"unknown variant {sorted(variants - VARIANTS)[0]!r}")
+            raise TableError(f"unknown variant {min(variants - VARIANTS)!r}")
         if sum(k in raw.values for k in ("forward", "compose", "python")) > 1:
             raise TableError("forward, compose and python exclude each other")
     choices = read_choices(raw, signature)
     outputs = raw.names("outputs")
     operation = Operation(
-        raw, family, signature, raw.text("node") or f"{camel_case(signature.identifier)}Backward0", variants, None, None, raw.text("python"),
-        outputs=outputs, view=raw.flag("view"), inplace=raw.flag("inplace"), choices=choices, doc=raw.text("doc") or "",
-        aliases=raw.names("aliases"), shapes=raw.names("shapes"), broadcast=raw.flag("broadcast"),
+        raw,
+        family,
+        signature,
+        raw.text("node") or f"{camel_case(signature.identifier)}Backward0",
+        variants,
+        None,
+        None,
+        raw.text("python"),
+        outputs=outputs,
+        view=raw.flag("view"),
+        inplace=raw.flag("inplace"),
+        choices=choices,
+        doc=raw.text("doc") or "",
+        aliases=raw.names("aliases"),
+        shapes=raw.names("shapes"),
+        broadcast=raw.flag("broadcast"),
         refuses=raw.names("refuses"),
     )
     scope = {a.name: a.kind for a in signature.arguments}
@@ -321,7 +385,9 @@ def build_operation(raw: Raw, family: str, signature: Signature, table: Table, r
     elif operation.python is None:
         with _Context(raw, "forward"):
             text = raw.text("forward") or default_forward(signature, table.kernels)
-            operation.forward = Parser({**scope, **dict.fromkeys(table.enums, Kind.DTYPE)}, resolve_forward, choices).parse(text)
+            operation.forward = Parser(
+                {**scope, **dict.fromkeys(table.enums, Kind.DTYPE)}, resolve_forward, choices
+            ).parse(text)
             check_forward(operation)
     with _Context(raw, "count"):
         if operation.returns_list != ("count" in raw.values) and operation.compose is None:
@@ -346,7 +412,9 @@ def read_choices(raw: Raw, signature: Signature) -> dict[str, tuple[str, ...]]:
         choices = {str(k): tuple(str(s) for s in v) for k, v in value.items()}
         strings = {a.name for a in signature.arguments if a.kind in (Kind.STR, Kind.STR_OPT)}
         if set(choices) != strings:
-            raise TableError(f"choices must name the string arguments, which are: {', '.join(sorted(strings)) or 'none'}")
+            raise TableError(
+                f"choices must name the string arguments, which are: {', '.join(sorted(strings)) or 'none'}"
+            )
     return choices
 
 
@@ -424,14 +492,14 @@ def read_gradients(operation: Operation, scope: Mapping[str, Kind], resolve: obj
         exact = raw.names("exact")
         operation.exact = frozenset(operation.edges if exact == ("True",) or raw.values.get("exact") is True else exact)
         if not operation.exact <= set(operation.edges):
-            raise TableError(f"{sorted(operation.exact - set(operation.edges))[0]!r} is no differentiable input")
+            raise TableError(f"{min(operation.exact - set(operation.edges))!r} is no differentiable input")
     with _Context(raw, "saves"):
         shown = [Parser(formula_scope, resolve, operation.choices).parse(text) for text in raw.names("saves")]
         compute_saved(operation, shown)
 
 
 def compute_saved(operation: Operation, shown: list[Expression]) -> None:
-    """Which tensors and values the formulas read, and for which inputs; `shown`: saved only to be seen, as torch saves them."""
+    """Which tensors and values the formulas read, and for which inputs; `shown`: saved only to be seen, as in torch."""
     arguments = {a.name: a for a in operation.signature.arguments}
     results = list(operation.outputs or ("result",))
     edges = operation.edges
@@ -453,7 +521,9 @@ def compute_saved(operation: Operation, shown: list[Expression]) -> None:
                 if part.name in results or (argument is not None and argument.kind.is_array):
                     readers.setdefault(part.name, set()).add(edge)
                 elif argument is not None and argument.kind is not Kind.TENSORS:
-                    values.setdefault(part.name, SavedValue(part.name, argument.kind, None, operation.choices.get(part.name, ())))
+                    values.setdefault(
+                        part.name, SavedValue(part.name, argument.kind, None, operation.choices.get(part.name, ()))
+                    )
                 elif argument is not None:
                     with _Context(operation.raw, edges[edge]):
                         raise TableError(f"the list {part.name!r} cannot be saved")
@@ -469,7 +539,7 @@ def compute_saved(operation: Operation, shown: list[Expression]) -> None:
 
 
 def fact_name(fact: Fact) -> str:
-    """torch's name of a saved fact: self_sym_sizes."""
+    """Torch's name of a saved fact: self_sym_sizes."""
     argument = fact.arguments[0].name if fact.arguments and isinstance(fact.arguments[0], Variable) else "dim"
     return FACT_NAMES.get(fact.fact, "{}_" + fact.fact).format(fact.of, argument)
 
@@ -477,8 +547,3 @@ def fact_name(fact: Fact) -> str:
 def calls(expression: Expression) -> list[Call]:
     """All calls in an expression."""
     return [e for e in walk(expression) if isinstance(e, Call)]
-
-
-__all__ = [
-    "AsArray", "Helper", "Operation", "Raw", "SavedTensor", "SavedValue", "Table", "TensorsLiteral", "build_table", "calls", "camel_case", "fact_name", "load_file",
-]

@@ -1,28 +1,41 @@
-"""Formulas of the operation table that are too long for one expression: helpers marked ``python: true`` in codegen/derivatives/helpers.yaml.
+"""Formulas of the operation table that are too long for one expression: its helpers marked ``python: true``.
 
-Each is the recorded form of a VJP (or, for matmul_batched, a composition): it works on tensors and is itself differentiable. The forms without the
-GIL are kernels of the same names.
+Each is the recorded form of a VJP (or, for matmul_batched, a composition): it works on tensors and is itself
+differentiable. The forms without the GIL are kernels of the same names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cygrad._core.generated import functions as ops
 from cygrad._core.creation import ones_like, zeros
+from cygrad._core.dtypes import _dtype_by_name
+from cygrad._core.generated import functions as ops
 from cygrad._core.ranges import arange
 from cygrad._core.tensor import Tensor
 
+int64 = _dtype_by_name("int64")
+
 
 def as_strided_again(
-    grad: Tensor, input_sizes: Sequence[int], input_strides: Sequence[int], input_offset: int, size: Sequence[int], stride: Sequence[int], storage_offset: int
+    grad: Tensor,
+    input_sizes: Sequence[int],
+    input_strides: Sequence[int],
+    input_offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int,
 ) -> Tensor:
-    """The VJP of as_strided's own VJP: the gradient laid out as the input's memory was, seen through the view once more.
+    """The VJP of as_strided's own VJP: the gradient laid out as the input's memory was, seen through the view again.
 
     Places that the input shows several times shared the gradient evenly, so here their elements are averaged.
     """
     reach = 1 + sum((n - 1) * s for n, s in zip(input_sizes, input_strides, strict=True)) if 0 not in input_sizes else 0
-    end = 1 + storage_offset - input_offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
+    end = (
+        1 + storage_offset - input_offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+        if 0 not in size
+        else 0
+    )
     length = max(reach, end, 0)
     places = arange(length).as_strided(input_sizes, input_strides).reshape(-1)
     flat = zeros([length], dtype=grad.dtype).index_add(0, places, grad.reshape(-1))
@@ -30,7 +43,9 @@ def as_strided_again(
     return (flat / ops.where(shown == 0, 1, shown)).as_strided(size, stride, storage_offset - input_offset)
 
 
-def split_with_sizes_backward(grads: Sequence[Tensor | None], split_sizes: Sequence[int], dim: int, sizes: Sequence[int]) -> Tensor:
+def split_with_sizes_backward(
+    grads: Sequence[Tensor | None], split_sizes: Sequence[int], dim: int, sizes: Sequence[int]
+) -> Tensor:
     """The gradients of the parts, one after the other; parts without a gradient count as zeros."""
     known = next(g for g in grads if g is not None)
     d = dim + len(sizes) if dim < 0 else dim
@@ -72,13 +87,17 @@ def cat_backward(grad: Tensor, lengths: Sequence[int], dim: int) -> list[Tensor]
 
 
 def matmul_batched(self: Tensor, other: Tensor) -> Tensor:
-    """torch.matmul where one side has more than two dims: one large product where the other has at most two, else a batch of products.
+    """The matmul where a side has more than two dims: one large product where the other has at most two, else a batch.
 
     Raises:
         RuntimeError: the inner sizes differ, or the leading dims do not broadcast.
+
     """
     if self.ndim == 0 or other.ndim == 0:
-        raise RuntimeError(f"cygrad: matmul: both arguments to matmul need to be at least 1D, but they are {self.ndim}D and {other.ndim}D")
+        raise RuntimeError(
+            f"cygrad: matmul: both arguments to matmul need to be at least 1D, but they are {self.ndim}D and "
+            f"{other.ndim}D"
+        )
     if self.ndim >= 3 and other.ndim <= 2:
         rows = self.shape[:-1]
         flat = self.reshape(-1, self.shape[-1]) if self.numel() else self.reshape(_product(rows), self.shape[-1])
@@ -100,6 +119,35 @@ def matmul_batched(self: Tensor, other: Tensor) -> Tensor:
     return left.bmm(right).view([*batch, n, p])
 
 
+def taken_along_dim(self: Tensor, indices: Tensor, dim: int | None) -> Tensor:
+    """The gather whose index broadcasts against the tensor in all dims but ``dim``.
+
+    Raises:
+        RuntimeError: the numbers of dims differ, or the indices are not int64.
+    """
+    if dim is None:
+        return self.reshape(-1).gather(0, indices.reshape(-1))
+    if indices.dtype is not int64:
+        raise RuntimeError(f"cygrad: take_along_dim(): dtype of indices should be Long but got {indices.dtype}")
+    if self.ndim != indices.ndim:
+        raise RuntimeError(
+            "cygrad: take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{self.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+        )
+    d = dim + self.ndim if dim < 0 else dim
+    if not 0 <= d < max(self.ndim, 1):
+        raise IndexError(f"cygrad: take_along_dim(): Dimension out of range: dim {dim} of a tensor of {self.ndim} dims")
+    if self.ndim == 0:
+        return self.gather(0, indices)
+    both = _broadcast(
+        [1 if i == d else n for i, n in enumerate(self.shape)],
+        [1 if i == d else n for i, n in enumerate(indices.shape)],
+    )
+    ours = [self.shape[d] if i == d else n for i, n in enumerate(both)]
+    theirs = [indices.shape[d] if i == d else n for i, n in enumerate(both)]
+    return self.expand(ours).gather(d, indices.expand(theirs))
+
+
 def crop(x: Tensor, sizes: Sequence[int]) -> Tensor:
     """The first ``sizes`` places along every dim: what scatter reads of a source that is larger than its index."""
     for dim, size in enumerate(sizes):
@@ -108,9 +156,9 @@ def crop(x: Tensor, sizes: Sequence[int]) -> Tensor:
 
 
 def prod_backward(grad: Tensor, self: Tensor, dim: Sequence[int] | None, keepdim: bool) -> Tensor:
-    """The VJP of a product: the gradient times the conjugate of the product of all other elements, which needs no division.
+    """The VJP of a product: the gradient times the conjugate of the product of all other elements.
 
-    That product is the product of the elements before times that of the elements behind.
+    That product is the product of the elements before times that of the elements behind, which needs no division.
     """
     if not dim:
         return prod_backward(grad.reshape(1), self.reshape(-1), [0], True).reshape(self.shape)
@@ -129,9 +177,10 @@ def prod_backward(grad: Tensor, self: Tensor, dim: Sequence[int] | None, keepdim
 
 
 def cumprod_backward(grad: Tensor, self: Tensor, dim: int) -> Tensor:
-    """The VJP of a running product, right with zeros: entry i gets the sum over j >= i of grad[j] times the conjugate of the product over k <= j, k != i.
+    """The VJP of a running product, right with zeros.
 
-    That product is the running product before i, times the running product that starts behind i: a triangle of n * n products.
+    Entry i gets the sum over j >= i of grad[j] times the conjugate of the product over k <= j, k != i. That product is
+    the running product before i, times the running product that starts behind i: a triangle of n * n products.
     """
     if self.ndim == 0:
         return grad
@@ -146,7 +195,11 @@ def cumprod_backward(grad: Tensor, self: Tensor, dim: int) -> Tensor:
     positions = arange(n)
     later = positions.unsqueeze(0) > positions.unsqueeze(1)
     behind = ops.where(later, square, 1).cumprod(-1)
-    weights = ops.where(later.logical_not().logical_and(positions.unsqueeze(0) != positions.unsqueeze(1)), 0, before.unsqueeze(-1) * behind)
+    weights = ops.where(
+        later.logical_not().logical_and(positions.unsqueeze(0) != positions.unsqueeze(1)),
+        0,
+        before.unsqueeze(-1) * behind,
+    )
     return (grad.movedim(dim, -1).unsqueeze(-2) * weights.conj()).sum(-1).movedim(-1, dim)
 
 
