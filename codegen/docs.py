@@ -1,6 +1,7 @@
 """The operation table as Markdown, for the documentation: `python -m codegen.docs > operations.md`.
 
-Why it exists: what the documentation says of operations, nodes and formulas is read from the table, never written by hand.
+Why it exists: what the documentation says of operations, nodes and formulas is read from the table, never written
+by hand.
 """
 
 from __future__ import annotations

@@ -401,6 +401,7 @@ class OpsEmitter:
         kernel = direct_kernel(o)
         if (
             kernel is not None
+            and "_backward" not in kernel
             and len(arrays) == len(arguments) <= 3
             and all(a.kind is Kind.TENSOR or a.kind is Kind.SCALAR for a in arrays)
             and not self.table.kernels[kernel].has_out

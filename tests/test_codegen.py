@@ -1,11 +1,13 @@
 """The code generator: every refusal names file, line and entry; a small table gives the calls one expects.
 
-Why it exists: the table is edited more often than any other file, and a mistake in it must stop the build with a sentence, not with a C++ error.
+Why it exists: the table is edited more often than any other file, and a mistake in it must stop the build with a
+sentence, not with a C++ error.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -46,17 +48,25 @@ BASE = """
 """
 
 
-@pytest.fixture
-def make(tmp_path: Path):
-    """A function that builds a table from YAML text, after the two operations of BASE."""
+class Build(Protocol):
+    """Builds a table from YAML text, after the two operations of BASE."""
 
-    def build(text: str, helpers: str = "", base: str = BASE) -> Table:
+    def __call__(self, text: str, helpers: str = "") -> Table:
+        """The checked table."""
+        ...
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Build:
+    """A builder whose table and kernels lie in a folder of this test."""
+
+    def build(text: str, helpers: str = "") -> Table:
         kernels = tmp_path / "kernels"
         folder = tmp_path / "derivatives"
         kernels.mkdir(exist_ok=True)
         folder.mkdir(exist_ok=True)
         (kernels / "some.pxd").write_text(KERNELS_PXD)
-        (folder / "arithmetic.yaml").write_text(base + text)
+        (folder / "arithmetic.yaml").write_text(BASE + text)
         (folder / "helpers.yaml").write_text(helpers)
         return build_table(folder, read_kernels(kernels), read_enums(kernels))
 
@@ -166,7 +176,8 @@ REFUSALS = [
     ("- name: exp(Tensor self) -> bool\n  forward: exp(self)", "forward", "calls a kernel that returns int"),
     ("- name: exp(Tensor self, str mode) -> Tensor\n  self: grad", "choices", "choices must name the string arguments"),
     (
-        "- name: exp(Tensor self, str mode) -> Tensor\n  choices: {mode: [a, b]}\n  forward: exp(self)\n  self: grad if mode == 'c' else grad",
+        "- name: exp(Tensor self, str mode) -> Tensor\n  choices: {mode: [a, b]}\n  forward: exp(self)\n"
+        "  self: grad if mode == 'c' else grad",
         "self",
         "never 'c'",
     ),
@@ -181,7 +192,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("entry", "key", "phrase"), REFUSALS, ids=[r[2] for r in REFUSALS])
-def test_wrong_entries_name_file_line_and_entry(make, entry: str, key: str, phrase: str) -> None:
+def test_wrong_entries_name_file_line_and_entry(make: Build, entry: str, key: str, phrase: str) -> None:
     """The message starts with file and line of the key at fault, and names the entry."""
     lines = (BASE + entry).splitlines()
     start = max(i for i, line in enumerate(lines) if line.startswith("- name: "))
@@ -194,13 +205,13 @@ def test_wrong_entries_name_file_line_and_entry(make, entry: str, key: str, phra
     assert phrase in message
 
 
-def test_same_key_twice_is_refused(make) -> None:
+def test_same_key_twice_is_refused(make: Build) -> None:
     """YAML would silently keep the last one."""
-    with pytest.raises(TableError, match=r"arithmetic\.yaml:11: key 'self' is given twice"):
+    with pytest.raises(TableError, match=r"arithmetic\.yaml:10: key 'self' is given twice"):
         make("- name: exp(Tensor self) -> Tensor\n  self: grad\n  self: grad")
 
 
-def test_helper_without_body_is_refused(make) -> None:
+def test_helper_without_body_is_refused(make: Build) -> None:
     """A helper is a body or a Python function."""
     with pytest.raises(
         TableError, match=r"helpers\.yaml:1: scale_backward\(grad, result\): body: a helper needs a body"
@@ -208,7 +219,7 @@ def test_helper_without_body_is_refused(make) -> None:
         make("", "- name: scale_backward(grad, result)")
 
 
-def test_inplace_of_a_composition_needs_an_inplace_operation(make) -> None:
+def test_inplace_of_a_composition_needs_an_inplace_operation(make: Build) -> None:
     """Its in-place variant would otherwise write nothing."""
     table = make("- name: exp(Tensor self) -> Tensor\n  inplace: true\n  compose: conj(self)")
     with pytest.raises(TableError, match="must end in an in-place operation"):
@@ -218,8 +229,8 @@ def test_inplace_of_a_composition_needs_an_inplace_operation(make) -> None:
 # ---- what follows from a formula
 
 
-def test_a_variable_is_saved_where_a_wanted_formula_reads_it(make) -> None:
-    """mul saves each factor only for the gradient of the other one."""
+def test_a_variable_is_saved_where_a_wanted_formula_reads_it(make: Build) -> None:
+    """Mul saves each factor only for the gradient of the other one."""
     mul = make("").operations["mul"]
     assert [(s.name, s.number, s.needed_by) for s in mul.saved] == [("self", 0, {1}), ("other", 1, {0})]
     ops, recorded, bindings = code(make(""))
@@ -233,8 +244,8 @@ def test_a_variable_is_saved_where_a_wanted_formula_reads_it(make) -> None:
     assert "return c_mul(arg_tensor(&c, 0), arg_tensor(&c, 1))" in bindings
 
 
-def test_results_and_facts_are_saved_under_torchs_names(make) -> None:
-    """result as an output; sizes as self_sym_sizes; arguments under their own names."""
+def test_results_and_facts_are_saved_under_torchs_names(make: Build) -> None:
+    """The result as an output; sizes as self_sym_sizes; arguments under their own names."""
     table = make(
         "- name: exp(Tensor self) -> Tensor\n  self: grad * result\n"
         "- name: sum.dim(Tensor self, int[1]? dim, bool keepdim=False) -> Tensor\n  node: SumBackward1\n"
@@ -250,16 +261,17 @@ def test_results_and_facts_are_saved_under_torchs_names(make) -> None:
     assert "view_set(result_, self)" in ops
 
 
-def test_a_fact_of_a_saved_tensor_is_read_off_it(make) -> None:
+def test_a_fact_of_a_saved_tensor_is_read_off_it(make: Build) -> None:
     """No second copy of the sizes where the tensor itself is saved."""
     table = make(
-        "- name: exp(Tensor self) -> Tensor\n  self: expand(grad * self, sizes(self))\n- name: expand(Tensor self, int[] size) -> Tensor\n  self: grad\n"
+        "- name: exp(Tensor self) -> Tensor\n  self: expand(grad * self, sizes(self))\n"
+        "- name: expand(Tensor self, int[] size) -> Tensor\n  self: grad\n"
     )
     assert table.operations["exp"].values == ()
     assert "ints_sizes(&l0_1_, self)" in code(table)[0]
 
 
-def test_helper_runs_as_kernel_without_the_gil_and_as_body_when_recorded(make) -> None:
+def test_helper_runs_as_kernel_without_the_gil_and_as_body_when_recorded(make: Build) -> None:
     """The same formula, twice."""
     table = make(
         "- name: exp(Tensor self) -> Tensor\n  self: scale_backward(grad, result)",
@@ -272,7 +284,7 @@ def test_helper_runs_as_kernel_without_the_gil_and_as_body_when_recorded(make) -
     assert "cdef Tensor scale_backward(Tensor grad, Tensor result):\n    return o_mul(grad, result)" in helpers
 
 
-def test_a_gradient_that_two_formulas_read_is_held(make) -> None:
+def test_a_gradient_that_two_formulas_read_is_held(make: Build) -> None:
     """A kernel may overwrite a gradient that nobody else holds: not while another formula needs it."""
     helper = "- name: scale_backward(grad, result)\n  body: grad * result"
     once = make("- name: exp(Tensor self) -> Tensor\n  self: scale_backward(grad, result)", helper)
@@ -283,18 +295,19 @@ def test_a_gradient_that_two_formulas_read_is_held(make) -> None:
     assert code(twice)[0].count("array_incref(grad)  #") == 1
 
 
-def test_an_operation_that_calls_a_backward_kernel_holds_its_input(make) -> None:
+def test_an_operation_that_calls_a_backward_kernel_holds_its_input(make: Build) -> None:
     """As an operation its first argument belongs to a Tensor, which must not be overwritten."""
     ops = code(
         make(
-            "- name: half(Tensor self, Tensor result) -> Tensor\n  variants: none\n  forward: scale_backward(self, result)\n  nondiff: all"
+            "- name: half(Tensor self, Tensor result) -> Tensor\n  variants: none\n"
+            "  forward: scale_backward(self, result)\n  nondiff: all"
         )
     )[0]
     assert "array_incref(a_self_)" in ops
     assert "array_decref(a_self_)" in ops
 
 
-def test_formula_without_a_kernel_runs_with_the_gil(make) -> None:
+def test_formula_without_a_kernel_runs_with_the_gil(make: Build) -> None:
     """A Python helper has no form on Arrays: the node has no apply."""
     table = make("- name: exp(Tensor self) -> Tensor\n  self: slow(grad)", "- name: slow(grad)\n  python: true")
     assert not has_apply(table, table.operations["exp"])
@@ -303,44 +316,46 @@ def test_formula_without_a_kernel_runs_with_the_gil(make) -> None:
     assert "formulas_.slow(grad)" in recorded
 
 
-def test_a_missing_derivative_refuses_when_gone_back_through(make) -> None:
-    """torch has operations whose gradient is not implemented."""
+def test_a_missing_derivative_refuses_when_gone_back_through(make: Build) -> None:
+    """There are operations whose gradient is not implemented."""
     ops, recorded, _ = code(make("- name: exp(Tensor self) -> Tensor\n  self: not_implemented"))
     assert "derivative for exp is not implemented" in ops
     assert "derivative for exp is not implemented" in recorded
 
 
-def test_constants_are_made_once(make) -> None:
+def test_constants_are_made_once(make: Build) -> None:
     """A number of a formula is one wrapped Array a module."""
     ops, recorded, _ = code(make("- name: exp(Tensor self) -> Tensor\n  self: grad * 2 * 2"))
     assert ops.count("scalar_int(2)") == 1
     assert recorded.count("tensor_number(2)") == 1
 
 
-def test_overloads_share_a_binding_and_numbers_are_tried_last(make) -> None:
+def test_overloads_share_a_binding_and_numbers_are_tried_last(make: Build) -> None:
     """Tensor overloads come first whatever the order of the table."""
     bindings = code(
         make(
             "- name: add.number(Tensor self, Scalar other) -> Tensor\n  forward: add(self, other)\n  self: grad\n"
-            "- name: add.tensor(Tensor self, Tensor other) -> Tensor\n  forward: add(self, other)\n  self: grad\n  other: grad\n"
+            "- name: add.tensor(Tensor self, Tensor other) -> Tensor\n  forward: add(self, other)\n"
+            "  self: grad\n  other: grad\n"
         )
     )[2]
     assert 'B_add.spec = b"T self;T other|T self;S other"' in bindings
     assert "if which == 0:\n        return c_add_tensor(" in bindings
 
 
-def test_lists_go_to_kernels_as_pointer_and_count(make) -> None:
+def test_lists_go_to_kernels_as_pointer_and_count(make: Build) -> None:
     """A list of tensors, and a plain list of lengths in its backward."""
     ops, _, _ = code(
         make(
-            "- name: cat(Tensor[] tensors, int dim=0) -> Tensor\n  variants: function\n  tensors: cut(grad, lengths(tensors, dim), dim)\n",
+            "- name: cat(Tensor[] tensors, int dim=0) -> Tensor\n  variants: function\n"
+            "  tensors: cut(grad, lengths(tensors, dim), dim)\n",
             "- name: cut(grad, int[] lengths, int dim)\n  python: true\n  several: true\n",
         )
     )
     assert "out_ = k_cat(arrays_, count_, dim)" in ops
     assert (
-        "k_cut(grad, (<const IntList*>node_.vals[0].list).v, (<const IntList*>node_.vals[0].list).n, node_.vals[1].i, gout)"
-        in ops
+        "k_cut(grad, (<const IntList*>node_.vals[0].list).v, (<const IntList*>node_.vals[0].list).n, "
+        "node_.vals[1].i, gout)" in ops
     )
 
 

@@ -124,6 +124,7 @@ def taken_along_dim(self: Tensor, indices: Tensor, dim: int | None) -> Tensor:
 
     Raises:
         RuntimeError: the numbers of dims differ, or the indices are not int64.
+
     """
     if dim is None:
         return self.reshape(-1).gather(0, indices.reshape(-1))
