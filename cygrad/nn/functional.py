@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import cygrad
 from cygrad._core.tensor import Tensor
@@ -57,7 +58,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return _settle(input, cygrad.elu(input, alpha), inplace)
 
 
-def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
     """``input`` times the normal distribution's cumulative at ``input`` (arXiv:1606.08415); ``approximate``: "none" or "tanh"."""
     return cygrad.gelu(input, approximate=approximate)
 
@@ -74,7 +75,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 
 def logsigmoid(input: Tensor) -> Tensor:
     """Elementwise ``log(sigmoid(input))``, computed without overflow."""
-    return cygrad.log_sigmoid(input)
+    return cygrad.logsigmoid(input)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
@@ -115,14 +116,14 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return input.mul_(mask) if inplace else input * mask
 
 
-def mse_loss(input: Tensor, target: Tensor, size_average: None = None, reduce: None = None, reduction: str = "mean") -> Tensor:
+def mse_loss(input: Tensor, target: Tensor, size_average: None = None, reduce: None = None, reduction: Literal["none", "mean", "sum"] = "mean") -> Tensor:
     """The squared differences: their mean, their sum, or (reduction "none") all of them. Shapes broadcast."""
     return cygrad.mse_loss(input, target, reduction=reduction)
 
 
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: None = None, ignore_index: int = -100, reduce: None = None,
-    reduction: str = "mean",
+    reduction: Literal["none", "mean", "sum"] = "mean",
 ) -> Tensor:
     """The negative log-likelihood of classes: minus the entries of ``input`` (N, C, ...) that ``target`` (N, ...) names, weighted by class."""
     return cygrad.nll_loss(input, target, weight, ignore_index=ignore_index, reduction=reduction)
@@ -130,7 +131,7 @@ def nll_loss(
 
 def cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: None = None, ignore_index: int = -100, reduce: None = None,
-    reduction: str = "mean", label_smoothing: float = 0.0,
+    reduction: Literal["none", "mean", "sum"] = "mean", label_smoothing: float = 0.0,
 ) -> Tensor:
     """Softmax over the classes and the negative log-likelihood of ``target``: class indices (N, ...) or class probabilities (N, C, ...)."""
     if target.is_floating_point() or label_smoothing > 0.0:
@@ -139,7 +140,7 @@ def cross_entropy(
 
 
 def _soft_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str, label_smoothing: float
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: Literal["none", "mean", "sum"], label_smoothing: float
 ) -> Tensor:
     """Cross entropy with class probabilities, or with smoothed labels (arXiv:1512.00567)."""
     if not 0.0 <= label_smoothing <= 1.0:
@@ -176,7 +177,7 @@ def _soft_cross_entropy(
 
 
 def binary_cross_entropy_with_logits(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: None = None, reduce: None = None, reduction: str = "mean",
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: None = None, reduce: None = None, reduction: Literal["none", "mean", "sum"] = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
     """Cross entropy of independent yes/no targets in [0, 1] with ``sigmoid(input)``, computed without overflow. Shapes must agree."""

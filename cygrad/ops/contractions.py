@@ -56,7 +56,7 @@ def _dim(t: Tensor, d: int) -> int:
 
 def _dim_pairs(a: Tensor, b: Tensor, dims: int | Sequence[Sequence[int]] | Sequence[int] | Tensor) -> tuple[list[int], list[int]]:
     if isinstance(dims, Tensor):
-        dims = dims.tolist()
+        return _dim_pairs(a, b, dims.tolist())
     if isinstance(dims, int):
         if dims < 0:
             raise RuntimeError(f"cygrad.tensordot: tensordot expects dims >= 0, but got dims={dims}")

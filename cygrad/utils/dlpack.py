@@ -6,5 +6,10 @@ from cygrad._core.dlpack import from_dlpack, to_dlpack
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 
-DLDeviceType = IntEnum("DLDeviceType", {"kDLCPU": 1, "kDLCUDA": 2, "kDLCUDAHost": 3})
-DLDeviceType.__doc__ = "Kinds of devices in DLPack's numbering, of which cygrad exchanges memory on the first."
+
+class DLDeviceType(IntEnum):
+    """Kinds of devices in DLPack's numbering, of which cygrad exchanges memory on the first."""
+
+    kDLCPU = 1
+    kDLCUDA = 2
+    kDLCUDAHost = 3
