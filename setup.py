@@ -13,6 +13,7 @@ A compiled module is kept under build/ and used again while neither its sources 
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import os
 import shutil
 import sys
@@ -20,7 +21,6 @@ import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import Cython
 import numpy as np
 from Cython.Build import cythonize
 from setuptools import Extension, setup
@@ -90,7 +90,7 @@ def extensions() -> list[Extension]:
 
 def kept_modules() -> Path:
     """Where compiled modules of this kind are kept: one folder for each choice of flags, compiler and versions."""
-    facts = [*compile_arguments(), *link_arguments(), np.__version__, Cython.__version__]
+    facts = [*compile_arguments(), *link_arguments(), np.__version__, importlib.metadata.version("Cython")]
     facts += [os.environ.get(name, "") for name in ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS")]
     facts += [str(sysconfig.get_config_var(name)) for name in ("EXT_SUFFIX", "CC", "CFLAGS")]
     return ROOT / "build" / f"modules-{hashlib.sha256(repr(facts).encode()).hexdigest()[:12]}"

@@ -232,7 +232,7 @@ def return_types_stub(table: Table) -> str:
     lines: list[str] = []
     seen: dict[str, tuple[str, ...]] = {}
     for o in table.operations.values():
-        if o.outputs and o.signature.name not in seen:
+        if o.outputs and o.variants != {"none"} and o.signature.name not in seen:
             seen[o.signature.name] = o.outputs
             lines += ["", f"class {o.signature.name}(NamedTuple):", *(f"    {output}: Tensor" for output in o.outputs)]
     return RETURNS_HEAD + "\n".join(lines) + "\n"
