@@ -75,7 +75,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 
 def logsigmoid(input: Tensor) -> Tensor:
     """Elementwise ``log(sigmoid(input))``, computed without overflow."""
-    return cygrad.logsigmoid(input)
+    return cygrad.log_sigmoid(input)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
