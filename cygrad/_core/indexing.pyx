@@ -13,7 +13,7 @@ from cygrad._core.grad_mode cimport grad_enabled
 from cygrad._core.index_parse cimport IndexSteps, IndexStep, parse_index, index_arrays, index_view, STEP_SELECT, STEP_SLICE
 from cygrad._core.kernels cimport indexing as kernels
 from cygrad._core.node cimport (
-    Node, NodeState, NodeType, node_new, node_register, unpack_array, saved_check, val_set_int, val_set_ints)
+    Node, NodeState, NodeType, SavedTensor, saved_tensor_new, node_new, node_register, unpack_array, saved_check, val_set_int, val_set_ints)
 from cygrad._core.tensor cimport (
     Tensor, tensor_wrap, tensor_number, as_operand, edge_set, save_input, history_set, needs_grad, unpack_tensor, view_set, inplace_check_recorded,
     inplace_history, version_bump)
@@ -43,6 +43,11 @@ def saved_indices(Node node not None) -> tuple[Tensor | None, ...]:
     return tuple([unpack_tensor(&node.s, k) for k in range(node.s.n_saved)])
 
 
+def raw_saved_indices(Node node not None) -> tuple[SavedTensor, ...]:
+    """The index tensors as the Node keeps them."""
+    return tuple([saved_tensor_new(node, k) for k in range(node.s.n_saved)])
+
+
 cdef NodeType* type_for(NodeType** types, int n, bint put) except NULL:
     cdef NodeType* t = types[n]
     if t == NULL:
@@ -61,6 +66,7 @@ cdef NodeType* type_for(NodeType** types, int n, bint put) except NULL:
         t.val_kinds = b"1" if put else b"3"
         node_register(t)
         (<object>t.cls)._saved_indices = property(saved_indices)
+        (<object>t.cls)._raw_saved_indices = property(raw_saved_indices)
         types[n] = t
     return t
 
@@ -173,7 +179,7 @@ cdef Tensor index_put(Tensor self, list indices, Tensor values, bint accumulate)
 
 cdef Array* region_of(Tensor self, Array** arrays, int count) except NULL:
     # What is written, for its shape: the gradient of values is summed from there.
-    cdef Array* region = kernels.index(self.a, arrays, count)
+    cdef Array* region = kernels.index_region(self.a, arrays, count)
     if region == NULL:
         raise_pending()
     return region

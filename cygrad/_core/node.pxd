@@ -111,6 +111,12 @@ cdef class Node:
     cdef NodeState s
     cdef object __weakref__
 
+cdef class SavedTensor:
+    cdef Node node
+    cdef int slot
+
+cdef SavedTensor saved_tensor_new(Node node, int slot)
+
 # Building a Node (all with the GIL). n_edges etc. may exceed the inline room; blocks are taken then.
 cdef Node node_new(NodeType* t, int n_edges)                                     # edges empty, nothing saved, sequence number taken
 cdef int node_register(NodeType* t) except -1                                    # makes the Python class t.cls

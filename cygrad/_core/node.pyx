@@ -112,9 +112,6 @@ cdef class Node:
 cdef class SavedTensor:
     """A tensor saved for backward, as the Node keeps it (``_raw_saved_*``)."""
 
-    cdef Node node
-    cdef int slot
-
     def __init__(self):
         raise TypeError("cygrad: SavedTensors are made by recorded operations; they cannot be constructed")
 
@@ -408,11 +405,15 @@ cdef object saved_value(object self, void* closure):
     return value
 
 
-cdef object raw_saved_value(object self, void* closure):
+cdef SavedTensor saved_tensor_new(Node node, int slot):
     cdef SavedTensor raw = SavedTensor.__new__(SavedTensor)
-    raw.node = self
-    raw.slot = <int><size_t>closure
+    raw.node = node
+    raw.slot = slot
     return raw
+
+
+cdef object raw_saved_value(object self, void* closure):
+    return saved_tensor_new(self, <int><size_t>closure)
 
 
 cdef object val_value(object self, void* closure):

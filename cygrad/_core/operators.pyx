@@ -5,6 +5,7 @@
 
 from cpython.object cimport Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE
 from cygrad._core.array cimport IntList, WRAPPED
+from cygrad._core.dtypes cimport is_integral_code
 from cygrad._core.generated cimport ops_arithmetic as ar
 from cygrad._core.generated cimport ops_comparison as co
 from cygrad._core.generated cimport ops_linalg, ops_reductions, ops_shape
@@ -45,6 +46,12 @@ cdef inline object apply(Binary f, object a, object b):
 
 # ---- operators whose operation depends on which side is a number -----------------------------------------------------
 
+cdef Tensor plus(Tensor a, Tensor b):
+    return ar.add(b, a) if is_number(a) else ar.add(a, b)
+
+cdef Tensor times(Tensor a, Tensor b):
+    return ar.mul(b, a) if is_number(a) else ar.mul(a, b)
+
 cdef Tensor subtract(Tensor a, Tensor b):
     return ar.rsub_number(b, a) if is_number(a) and not is_number(b) else ar.sub(a, b)
 
@@ -67,13 +74,13 @@ cdef Tensor power_(Tensor a, Tensor b):
 # ---- slots -------------------------------------------------------------------------------------------------------------
 
 cdef object op_add(object a, object b):
-    return apply(ar.add, a, b)
+    return apply(plus, a, b)
 
 cdef object op_sub(object a, object b):
     return apply(subtract, a, b)
 
 cdef object op_mul(object a, object b):
-    return apply(ar.mul, a, b)
+    return apply(times, a, b)
 
 cdef object op_div(object a, object b):
     return apply(divide, a, b)
@@ -152,6 +159,8 @@ cdef object op_neg(Tensor a):
 
 
 cdef object op_invert(Tensor a):
+    if not is_integral_code(a.a.dtype):
+        raise TypeError(f"~ (operator.invert) is only implemented on integer and Boolean-type tensors, not {a.dtype}")
     return co.bitwise_not(a)
 
 
