@@ -97,7 +97,7 @@ def sizes(a: Tensor) -> None:
     assert_type(a.shape[1:], Size)
     assert_type(a.shape.numel(), int)
     assert_type(a.stride(), tuple[int, ...])
-    assert_type(a.shape + (2,), Size)
+    assert_type(a.shape + (2,), Size)  # noqa: RUF005
     rows, columns = a.shape
     assert_type(rows * columns, int)
     assert_type(a.numel() * a.dim() + a.ndim, int)
