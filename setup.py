@@ -6,8 +6,8 @@ All compiler directives and build switches live here:
   CYGRAD_JOBS=n                    compiler processes at a time (default: the number of cores)
 Everything else (metadata, tools) is in pyproject.toml.
 
-A compiled module is kept under build/ and used again while neither its sources nor its flags change, by `pip install .`,
-`pip install -e .` and `python setup.py build_ext --inplace` alike, so that a rebuild compiles what was edited.
+A compiled module is kept under build/ and used again while neither its sources nor its flags change, so that a rebuild
+compiles what was edited: by `pip install .`, `pip install -e .` and `python setup.py build_ext --inplace` alike.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def compile_arguments() -> list[str]:
     if SANITIZE:
         flags += ["-O1", "-g1", f"-fsanitize={SANITIZE}", "-fno-omit-frame-pointer", "-DCYGRAD_NO_RECYCLING=1"]
         if SANITIZE == "address":
-            flags += ["-fsanitize=undefined", "-fno-sanitize=vptr,alignment,function"]
+            flags += ["-fsanitize=undefined", "-fno-sanitize=vptr,alignment"]
     elif DEBUG:
         flags += ["-O1", "-g", "-UNDEBUG"]
     else:

@@ -1,8 +1,9 @@
 """CopySlices: the backward of a write to a view, seen from its base.
 
-In the pure program a write to a view ``v`` of ``b`` reads: ``v1 = f(v, ...)`` and ``b1 = b with v's part replaced by v1``. So the gradient of b is the
-gradient of b1 with v's part replaced by f's gradient for its first input, and the other inputs of f get what f gives them for v's part of the gradient.
-One Node does all of it, so that a chain of writes costs one Node a write.
+In the pure program a write to a view ``v`` of ``b`` reads: ``v1 = f(v, ...)`` and ``b1 = b with v's part replaced by
+v1``. So the gradient of b is the gradient of b1 with v's part replaced by f's gradient for its first input, and the
+other inputs of f get what f gives them for v's part of the gradient. One Node does all of it, so that a chain of writes
+costs one Node a write.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Differentiation of recorded computations: ``backward`` and ``grad``, and what else ``torch.autograd`` has.
 
-This file validates arguments and names every mistake in them before anything has changed; the work is done by the engine of the core.
+This file validates arguments and names every mistake in them before anything has changed; the work is done by the
+engine of the core.
 """
 
 from __future__ import annotations
@@ -47,19 +48,23 @@ def backward(
 ) -> None:
     """Add the gradients of ``tensors`` with respect to the leaves of their graph to the leaves' ``.grad``.
 
-    ``grad_tensors``: the cotangents, one a tensor, of the same shape; None stands for one where a tensor has a single element.
-    ``retain_graph``: keep what the graph saved for another backward (default: ``create_graph``).
-    ``create_graph``: record the backward itself, for higher derivatives.
-    ``inputs``: add to the ``.grad`` of these tensors alone; only what they need is computed.
+    ``grad_tensors``: the cotangents, one a tensor, of the same shape; None stands for one where a tensor has a single
+    element. ``retain_graph``: keep what the graph saved for another backward (default: ``create_graph``).
+    ``create_graph``: record the backward itself, for higher derivatives. ``inputs``: add to the ``.grad`` of these
+    tensors alone; only what they need is computed.
 
-    Raises RuntimeError for tensors without a graph, several elements without a cotangent, cotangents of the wrong shape, or a graph whose saved
-    tensors were freed; TypeError for objects that are no tensors. What a hook or Function raises arrives unchanged.
+    Raises RuntimeError for tensors without a graph, several elements without a cotangent, cotangents of the wrong
+    shape, or a graph whose saved tensors were freed; TypeError for objects that are no tensors. What a hook or Function
+    raises arrives unchanged.
     """
     if grad_variables is not None:
-        warnings.warn("cygrad.autograd.backward: grad_variables is deprecated, use grad_tensors", FutureWarning, stacklevel=2)
+        warnings.warn(
+            "cygrad.autograd.backward: grad_variables is deprecated, use grad_tensors", FutureWarning, stacklevel=2
+        )
         if grad_tensors is not None:
             raise RuntimeError(
-                "cygrad.autograd.backward: grad_tensors and grad_variables (deprecated) arguments both passed to backward(). Please only use grad_tensors."
+                "cygrad.autograd.backward: grad_tensors and grad_variables (deprecated) arguments both passed to "
+                "backward(). Please only use grad_tensors."
             )
         grad_tensors = grad_variables
     roots = _tensors(tensors, "backward", "tensors")
@@ -69,11 +74,15 @@ def backward(
     cotangents = _cotangents(roots, grad_tensors, "backward", create_graph)
     for i, target in enumerate(targets or ()):
         if not target.requires_grad:
-            raise RuntimeError(f"cygrad.autograd.backward: One of the differentiated Tensors does not require grad: inputs[{i}]")
+            raise RuntimeError(
+                f"cygrad.autograd.backward: One of the differentiated Tensors does not require grad: inputs[{i}]"
+            )
     if create_graph:
         warnings.warn(
-            "cygrad: Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient, which only Python's "
-            "garbage collector frees. Prefer autograd.grad when creating the graph, or set the .grad fields to None after use.",
+            "cygrad: Using backward() with create_graph=True will create a reference cycle between the parameter and "
+            "its gradient, which only Python's "
+            "garbage collector frees. Prefer autograd.grad when creating the graph, or set the .grad fields to None "
+            "after use.",
             UserWarning,
             stacklevel=3,
         )
@@ -124,18 +133,22 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of ``outputs`` with respect to ``inputs``: the vector-Jacobian product with ``grad_outputs``. No ``.grad`` is touched.
+    """The gradients of ``outputs`` with respect to ``inputs``: the vector-Jacobian product with ``grad_outputs``.
 
-    ``grad_outputs``: the cotangents, one an output, of the same shape; None stands for one where an output has a single element. With
-    ``is_grads_batched`` they have a leading dimension more, one row a vector-Jacobian product, and so have the results.
-    ``retain_graph``, ``create_graph``: as for ``backward``. ``allow_unused``: give None for inputs that the outputs do not depend on, which is
-    a RuntimeError otherwise. ``materialize_grads``: give zeros for them.
+    No ``.grad`` is touched.
 
-    Raises RuntimeError and TypeError as ``backward`` does; ValueError for ``materialize_grads=True`` with ``allow_unused=False``.
+    ``grad_outputs``: the cotangents, one an output, of the same shape; None stands for one where an output has a single
+    element. With ``is_grads_batched`` they have a leading dimension more, one row a vector-Jacobian product, and so
+    have the results. ``retain_graph``, ``create_graph``: as for ``backward``. ``allow_unused``: give None for inputs
+    that the outputs do not depend on, which is a RuntimeError otherwise. ``materialize_grads``: give zeros for them.
+
+    Raises RuntimeError and TypeError as ``backward`` does; ValueError for ``materialize_grads=True`` with
+    ``allow_unused=False``.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(
-            "cygrad.autograd.grad: Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+            "cygrad.autograd.grad: Expected allow_unused to be True or not passed when materialize_grads=True, but "
+            "got: allow_unused=False."
         )
     roots = _tensors(outputs, "grad", "outputs")
     targets = _tensors(inputs, "grad", "inputs")
@@ -143,7 +156,9 @@ def grad(
         raise RuntimeError("cygrad.autograd.grad: grad requires non-empty inputs.")
     for i, target in enumerate(targets):
         if not target.requires_grad:
-            raise RuntimeError(f"cygrad.autograd.grad: One of the differentiated Tensors does not require grad: inputs[{i}]")
+            raise RuntimeError(
+                f"cygrad.autograd.grad: One of the differentiated Tensors does not require grad: inputs[{i}]"
+            )
     keep = create_graph if retain_graph is None else retain_graph
     found: list[Tensor | None]
     if is_grads_batched:
@@ -157,7 +172,8 @@ def grad(
         for i, g in enumerate(found):
             if g is None:
                 raise RuntimeError(
-                    f"cygrad.autograd.grad: One of the differentiated Tensors appears to not have been used in the graph: inputs[{i}]. "
+                    "cygrad.autograd.grad: One of the differentiated Tensors appears to not have been used in the "
+                    f"graph: inputs[{i}]. "
                     "Set allow_unused=True if this is the desired behavior."
                 )
     return tuple(found)
@@ -167,7 +183,10 @@ def _tensors(value: _TensorOrTensors, function: str, argument: str) -> tuple[Ten
     if isinstance(value, Tensor):
         return (value,)
     if not isinstance(value, Iterable):
-        raise TypeError(f"cygrad.autograd.{function}: {argument} must be a Tensor or a sequence of Tensors, not {type(value).__name__}")
+        raise TypeError(
+            f"cygrad.autograd.{function}: {argument} must be a Tensor or a sequence of Tensors, not "
+            f"{type(value).__name__}"
+        )
     result = tuple(value)
     for i, item in enumerate(result):
         if not isinstance(item, Tensor):
@@ -184,35 +203,50 @@ def _cotangents(roots: tuple[Tensor, ...], given: _Gradients, function: str, cre
     elif isinstance(given, Iterable):
         gradients = tuple(given)
     else:
-        raise TypeError(f"cygrad.autograd.{function}: gradients can be either Tensors or None, but got {type(given).__name__}")
+        raise TypeError(
+            f"cygrad.autograd.{function}: gradients can be either Tensors or None, but got {type(given).__name__}"
+        )
     if len(gradients) != len(roots):
-        raise RuntimeError(f"cygrad.autograd.{function}: got {len(roots)} tensors and {len(gradients)} gradients; give one gradient (or None) a tensor")
-    return tuple(_cotangent(i, root, g, function, create_graph) for i, (root, g) in enumerate(zip(roots, gradients, strict=True)))
+        raise RuntimeError(
+            f"cygrad.autograd.{function}: got {len(roots)} tensors and {len(gradients)} gradients; give one gradient "
+            "(or None) a tensor"
+        )
+    return tuple(
+        _cotangent(i, root, g, function, create_graph) for i, (root, g) in enumerate(zip(roots, gradients, strict=True))
+    )
 
 
 def _cotangent(i: int, root: Tensor, gradient: Tensor | None, function: str, create_graph: bool) -> Tensor:
     if gradient is not None and not isinstance(gradient, Tensor):
-        raise TypeError(f"cygrad.autograd.{function}: gradients can be either Tensors or None, but got {type(gradient).__name__}")
+        raise TypeError(
+            f"cygrad.autograd.{function}: gradients can be either Tensors or None, but got {type(gradient).__name__}"
+        )
     if not root.requires_grad:
-        raise RuntimeError(f"cygrad.autograd.{function}: element {i} of tensors does not require grad and does not have a grad_fn")
+        raise RuntimeError(
+            f"cygrad.autograd.{function}: element {i} of tensors does not require grad and does not have a grad_fn"
+        )
     if gradient is None:
         if root.numel() != 1:
             raise RuntimeError(
-                f"cygrad.autograd.{function}: grad can be implicitly created only for scalar outputs; tensor {i} has shape {list(root.shape)}: "
+                f"cygrad.autograd.{function}: grad can be implicitly created only for scalar outputs; tensor {i} has "
+                f"shape {list(root.shape)}: "
                 "reduce it, or give its cotangent"
             )
         if not root.dtype.is_floating_point:
             raise RuntimeError(
-                f"cygrad.autograd.{function}: grad can be implicitly created only for real scalar outputs but got {root.dtype}; give its cotangent"
+                f"cygrad.autograd.{function}: grad can be implicitly created only for real scalar outputs but got "
+                f"{root.dtype}; give its cotangent"
             )
         return cygrad.ones_like(root)
     if gradient.shape != root.shape:
         raise RuntimeError(
-            f"cygrad.autograd.{function}: Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and output[{i}] has a shape of {root.shape}."
+            f"cygrad.autograd.{function}: Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and "
+            f"output[{i}] has a shape of {root.shape}."
         )
     if gradient.dtype.is_complex != root.dtype.is_complex:
         raise RuntimeError(
-            f"cygrad.autograd.{function}: For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"cygrad.autograd.{function}: For complex Tensors, both grad_output and output are required to have the "
+            "same dtype. Mismatch in dtype: "
             f"grad_output[{i}] has a dtype of {gradient.dtype} and output[{i}] has a dtype of {root.dtype}."
         )
     if gradient.dtype is not root.dtype:
@@ -227,7 +261,10 @@ def _batched(
     batches = (given,) if isinstance(given, Tensor) else tuple(given or ())
     lengths = {b.shape[0] for b in batches if b is not None and b.dim() > 0}
     if len(lengths) != 1:
-        raise RuntimeError("cygrad.autograd.grad: is_grads_batched=True needs grad_outputs with one leading dimension of the same length in all of them")
+        raise RuntimeError(
+            "cygrad.autograd.grad: is_grads_batched=True needs grad_outputs with one leading dimension of the same "
+            "length in all of them"
+        )
     (length,) = lengths
     rows: list[list[Tensor | None]] = []
     for row in range(length):
@@ -237,5 +274,7 @@ def _batched(
     for i in range(len(targets)):
         column = [r[i] for r in rows]
         present = [g for g in column if g is not None]
-        stacked.append(cygrad.stack([cygrad.zeros_like(targets[i]) if g is None else g for g in column]) if present else None)
+        stacked.append(
+            cygrad.stack([cygrad.zeros_like(targets[i]) if g is None else g for g in column]) if present else None
+        )
     return stacked

@@ -1,7 +1,8 @@
 """Custom differentiable functions: the class ``Function`` and what belongs to it.
 
-The user writes forward and backward as static methods; ``apply`` runs forward with nothing recorded and puts one Node into the graph (Note [Custom
-Functions] in the core's function.pyx). What is Python here is only how the methods are found, named and bound.
+The user writes forward and backward as static methods; ``apply`` runs forward with nothing recorded and puts one Node
+into the graph (Note [Custom Functions] in the core's function.pyx). What is Python here is only how the methods are
+found, named and bound.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import ClassVar, Generic, ParamSpec, TypeVar, cast
+from typing import ClassVar, ParamSpec, TypeVar, cast
 
 from cygrad._core.function import FunctionCtx, apply_function, refuse_derivative
 from cygrad._core.grad_mode import is_grad_enabled
@@ -25,9 +26,10 @@ _R = TypeVar("_R")
 class Function:
     """Base class of custom differentiable functions.
 
-    A subclass defines static methods: ``forward(ctx, *args)`` and ``backward(ctx, *grad_outputs)``; or ``forward(*args)``,
-    ``setup_context(ctx, inputs, output)`` and ``backward``. ``backward`` (also called ``vjp``) gets one gradient an output and returns one an argument of
-    forward, None where there is none. Call ``apply``; never ``forward`` itself.
+    A subclass defines static methods: ``forward(ctx, *args)`` and ``backward(ctx, *grad_outputs)``; or
+    ``forward(*args)``, ``setup_context(ctx, inputs, output)`` and ``backward``. ``backward`` (also called ``vjp``) gets
+    one gradient an output and returns one an argument of forward, None where there is none. Call ``apply``; never
+    ``forward`` itself.
 
     ``clear_saved_tensors_on_access``: free saved tensors as soon as backward has read ``ctx.saved_tensors``.
     """
@@ -37,11 +39,16 @@ class Function:
     _signature: ClassVar[inspect.Signature | None] = None
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        raise RuntimeError(f"cygrad: {type(self).__name__}: a Function should not be instantiated; call its class method apply()")
+        raise RuntimeError(
+            f"cygrad: {type(self).__name__}: a Function should not be instantiated; call its class method apply()"
+        )
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         """RuntimeError: call ``apply``."""
-        raise RuntimeError("cygrad: Legacy autograd function with non-static forward method is deprecated. Use static methods and apply().")
+        raise RuntimeError(
+            "cygrad: Legacy autograd function with non-static forward method is deprecated. Use static methods and "
+            "apply()."
+        )
 
     @staticmethod
     def forward(*args: object, **kwargs: object) -> object:
@@ -56,21 +63,29 @@ class Function:
     @staticmethod
     def backward(ctx: FunctionCtx, *grad_outputs: object) -> object:
         """The VJP: one gradient an output in, one an argument of forward out."""
-        raise NotImplementedError("cygrad: You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD.")
+        raise NotImplementedError(
+            "cygrad: You must implement either the backward or vjp method for your custom autograd.Function to use it "
+            "with backward mode AD."
+        )
 
     vjp = backward
 
     @staticmethod
     def jvp(ctx: FunctionCtx, *grad_inputs: object) -> object:
         """The JVP: one tangent an argument in, one an output out."""
-        raise NotImplementedError("cygrad: You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+        raise NotImplementedError(
+            "cygrad: You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
 
     @classmethod
     def _backward(cls, ctx: FunctionCtx, *grad_outputs: object) -> object:
         own_backward = cls.backward is not Function.backward
         own_vjp = cls.vjp is not Function.vjp
         if own_backward and own_vjp:
-            raise RuntimeError(f"cygrad: {cls.__name__}: Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.")
+            raise RuntimeError(
+                f"cygrad: {cls.__name__}: Implementing both 'backward' and 'vjp' for a custom Function is not allowed. "
+                "You should only implement one of them."
+            )
         return cls.vjp(ctx, *grad_outputs) if own_vjp else cls.backward(ctx, *grad_outputs)
 
     @classmethod
@@ -92,7 +107,10 @@ class Function:
         bound = signature.bind(*context, *args, **kwargs)
         bound.apply_defaults()
         if bound.kwargs:
-            raise TypeError(f"cygrad: {cls.__name__}.apply: keyword-only arguments of forward are not supported: {', '.join(bound.kwargs)}")
+            raise TypeError(
+                f"cygrad: {cls.__name__}.apply: keyword-only arguments of forward are not supported: "
+                f"{', '.join(bound.kwargs)}"
+            )
         return bound.args[len(context) :]
 
 
@@ -100,7 +118,10 @@ InplaceFunction = Function
 
 
 def once_differentiable(fn: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Decorator of ``backward``: it is run with nothing recorded, and a derivative of its result is refused instead of being silently wrong."""
+    """Decorator of ``backward``.
+
+    It is run with nothing recorded, and a derivative of its result is refused instead of being silently wrong.
+    """
 
     @functools.wraps(fn)
     def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -110,7 +131,9 @@ def once_differentiable(fn: Callable[_P, _R]) -> Callable[_P, _R]:
         if not recorded or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             return outputs
         several = outputs if isinstance(outputs, tuple) else (outputs,)
-        refused = refuse_derivative(several, "trying to differentiate twice a function that was marked with @once_differentiable")
+        refused = refuse_derivative(
+            several, "trying to differentiate twice a function that was marked with @once_differentiable"
+        )
         return cast("_R", refused if isinstance(outputs, tuple) else refused[0])
 
     return wrapper

@@ -547,7 +547,7 @@ def gradcheck(
     check_forward_ad: bool = False,
     check_backward_ad: bool = True,
     fast_mode: bool = False,
-    masked: bool | None = None,  # noqa: ARG001
+    masked: bool | None = None,
 ) -> bool:
     """Compares the gradients of `func` with finite differences at the point `inputs`.
 

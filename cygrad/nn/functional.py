@@ -1,4 +1,7 @@
-"""Activation functions, losses and their like under the names of ``torch.nn.functional``: thin, typed fronts of the operations."""
+"""Activation functions, losses and their like under the names of ``torch.nn.functional``.
+
+Thin, typed fronts of the operations.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,10 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
-    """``input`` times the normal distribution's cumulative at ``input`` (arXiv:1606.08415); ``approximate``: "none" or "tanh"."""
+    """``input`` times the normal distribution's cumulative at ``input`` (arXiv:1606.08415).
+
+    ``approximate``: "none", or "tanh" for the formula with tanh.
+    """
     return cygrad.gelu(input, approximate=approximate)
 
 
@@ -94,17 +100,24 @@ def tanh(input: Tensor) -> Tensor:
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: cygrad.dtype | None = None) -> Tensor:
-    """``exp(input)`` over its sum along ``dim``; computed in ``dtype`` if given. Without ``dim``: 0 for 0, 1 and 3 dims, else 1."""
+    """``exp(input)`` over its sum along ``dim``; computed in ``dtype`` if given.
+
+    Without ``dim``: 0 for 0, 1 and 3 dims, else 1.
+    """
     return cygrad.softmax(input, _softmax_dim(input, dim), dtype)
 
 
-def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: cygrad.dtype | None = None) -> Tensor:
+def log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: cygrad.dtype | None = None
+) -> Tensor:
     """The logarithm of ``softmax``, computed without overflow."""
     return cygrad.log_softmax(input, _softmax_dim(input, dim), dtype)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Set elements to zero with probability ``p`` and scale the others by ``1 / (1 - p)``; the input itself when not ``training``.
+    """Set elements to zero with probability ``p`` and scale the others by ``1 / (1 - p)``.
+
+    The input itself when not ``training``.
 
     Raises ValueError unless p lies in [0, 1].
     """
@@ -116,35 +129,71 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return input.mul_(mask) if inplace else input * mask
 
 
-def mse_loss(input: Tensor, target: Tensor, size_average: None = None, reduce: None = None, reduction: Literal["none", "mean", "sum"] = "mean") -> Tensor:
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: None = None,
+    reduce: None = None,
+    reduction: Literal["none", "mean", "sum"] = "mean",
+) -> Tensor:
     """The squared differences: their mean, their sum, or (reduction "none") all of them. Shapes broadcast."""
     return cygrad.mse_loss(input, target, reduction=reduction)
 
 
 def nll_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: None = None, ignore_index: int = -100, reduce: None = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: None = None,
+    ignore_index: int = -100,
+    reduce: None = None,
     reduction: Literal["none", "mean", "sum"] = "mean",
 ) -> Tensor:
-    """The negative log-likelihood of classes: minus the entries of ``input`` (N, C, ...) that ``target`` (N, ...) names, weighted by class."""
+    """The negative log-likelihood of classes.
+
+    Minus the entries of ``input`` (N, C, ...) that ``target`` (N, ...) names, weighted by class.
+    """
     return cygrad.nll_loss(input, target, weight, ignore_index=ignore_index, reduction=reduction)
 
 
 def cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: None = None, ignore_index: int = -100, reduce: None = None,
-    reduction: Literal["none", "mean", "sum"] = "mean", label_smoothing: float = 0.0,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: None = None,
+    ignore_index: int = -100,
+    reduce: None = None,
+    reduction: Literal["none", "mean", "sum"] = "mean",
+    label_smoothing: float = 0.0,
 ) -> Tensor:
-    """Softmax over the classes and the negative log-likelihood of ``target``: class indices (N, ...) or class probabilities (N, C, ...)."""
+    """Softmax over the classes and the negative log-likelihood of ``target``.
+
+    Class indices (N, ...) or class probabilities (N, C, ...).
+    """
     if target.is_floating_point() or label_smoothing > 0.0:
         return _soft_cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
-    return cygrad.nll_loss(cygrad.log_softmax(input, 1 if input.dim() > 1 else 0), target, weight, ignore_index=ignore_index, reduction=reduction)
+    return cygrad.nll_loss(
+        cygrad.log_softmax(input, 1 if input.dim() > 1 else 0),
+        target,
+        weight,
+        ignore_index=ignore_index,
+        reduction=reduction,
+    )
 
 
 def _soft_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: Literal["none", "mean", "sum"], label_smoothing: float
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    ignore_index: int,
+    reduction: Literal["none", "mean", "sum"],
+    label_smoothing: float,
 ) -> Tensor:
     """Cross entropy with class probabilities, or with smoothed labels (arXiv:1512.00567)."""
     if not 0.0 <= label_smoothing <= 1.0:
-        raise RuntimeError(f"cygrad.nn.functional.cross_entropy: label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+        raise RuntimeError(
+            f"cygrad.nn.functional.cross_entropy: label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}"
+        )
     dim = 1 if input.dim() > 1 else 0
     classes = input.shape[dim]
     scores = cygrad.log_softmax(input, dim)
@@ -154,7 +203,8 @@ def _soft_cross_entropy(
     if target.is_floating_point():
         if target.shape != input.shape:
             raise RuntimeError(
-                f"cygrad.nn.functional.cross_entropy: class probabilities need the input's shape {list(input.shape)}, but got {list(target.shape)}"
+                f"cygrad.nn.functional.cross_entropy: class probabilities need the input's shape {list(input.shape)}, "
+                f"but got {list(target.shape)}"
             )
         smooth = target * (1.0 - label_smoothing) + label_smoothing / classes if label_smoothing else target
         losses = -(scores * smooth if weights is None else scores * smooth * weights).sum(dim)
@@ -177,19 +227,30 @@ def _soft_cross_entropy(
 
 
 def binary_cross_entropy_with_logits(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: None = None, reduce: None = None, reduction: Literal["none", "mean", "sum"] = "mean",
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: None = None,
+    reduce: None = None,
+    reduction: Literal["none", "mean", "sum"] = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """Cross entropy of independent yes/no targets in [0, 1] with ``sigmoid(input)``, computed without overflow. Shapes must agree."""
+    """Cross entropy of independent yes/no targets in [0, 1] with ``sigmoid(input)``, computed without overflow.
+
+    Shapes must agree.
+    """
     if target.shape != input.shape:
         raise ValueError(
-            f"cygrad.nn.functional.binary_cross_entropy_with_logits: Target size ({target.shape}) must be the same as input size ({input.shape})"
+            f"cygrad.nn.functional.binary_cross_entropy_with_logits: Target size ({target.shape}) must be the same as "
+            f"input size ({input.shape})"
         )
     return cygrad.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction=reduction)
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """Put ``value`` (0 if None) around the tensor: ``pad`` has (before, after) for the last dim, then the one before it, and so on; negative: cut.
+    """Put ``value`` (0 if None) around the tensor.
+
+    ``pad`` has (before, after) for the last dim, then the one before it, and so on; negative: cut.
 
     Raises NotImplementedError for modes other than "constant".
     """
@@ -199,7 +260,10 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """int64 rows with a 1 at the class index: shape (...) to (..., num_classes); -1: one more than the largest index."""
+    """int64 rows with a 1 at the class index: shape (...) to (..., num_classes).
+
+    ``num_classes`` of -1: one more than the largest index.
+    """
     if num_classes < 0:
         num_classes = int(tensor.max().item()) + 1
     return cygrad.zeros([*tensor.shape, num_classes], dtype=cygrad.int64).scatter(-1, tensor.unsqueeze(-1), 1)

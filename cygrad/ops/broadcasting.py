@@ -17,7 +17,9 @@ def broadcast_shapes(*shapes: int | tuple[int, ...] | list[int]) -> cygrad.Size:
         for i in range(1, len(sizes) + 1):
             size = sizes[-i]
             if size < 0:
-                raise RuntimeError(f"cygrad.broadcast_shapes: Trying to create tensor with negative dimension ({size}): {shape}")
+                raise RuntimeError(
+                    f"cygrad.broadcast_shapes: Trying to create tensor with negative dimension ({size}): {shape}"
+                )
             if size not in (1, result[-i]):
                 if result[-i] != 1:
                     raise RuntimeError(

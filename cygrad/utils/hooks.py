@@ -35,7 +35,9 @@ class RemovableHandle(Generic[_HookT]):
     def __enter__(self) -> RemovableHandle[_HookT]:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self.remove()
 
 
