@@ -99,8 +99,8 @@ GATHER: tuple[Sample, ...] = (
 SCATTER: tuple[Sample, ...] = (
     S(t(2, 3), 0, idx([[0, 1, 0]]), t(1, 3)),
     S(t(2, 3), 1, idx([[2, 0], [1, 2]]), t(2, 2)),
-    S(t(2, 3), 1, idx([[2], [1]]), t(2, 2)),
-    S(t(3, 2, layout="t"), 0, idx([[0, 1]]), t(2, 2)),
+    S(t(2, 3), 1, idx([[2], [1]]), t(2, 2, grad=False)),
+    S(t(3, 2, layout="t"), 0, idx([[0, 1]]), t(2, 2, grad=False)),
     S(t(3), 0, idx([2, 0]), t(2, layout="s")),
 )
 SORTED: tuple[Sample, ...] = (

@@ -80,7 +80,7 @@ ENTRIES: tuple[Entry, ...] = (
         S(mask(True), t(2, 3), t(2, 3)),
         S(COND, t(2, 3), 2.0),
         S(COND, 1.5, t(2, 3)),
-        S(COND, t(2, 3), t(3, dtype="float32")).unchecked(),
+        S(COND, t(2, 3), t(3, dtype="float32")).floating().unchecked(),
         S(COND, t(2, 3), t(2, 3, layout="s")),
         S(mask([[True, False], [False, False], [True, True]]), t(3, 2, layout="t"), t(3, 2)),
         S(mask([]), t(0), t(0)),

@@ -147,7 +147,15 @@ ENTRIES: tuple[Entry, ...] = (
         bad=(S(t(2, 3), (3, 3)), S(t(2, 3), (3,)), S(t(2), (-1, 2)), S(t(1), (-2,))),
     ),
     method("expand_as", S(t(1, 3), t(2, 3)), S(t(), t(2)), view=True, bad=(S(t(2), t(3)),)),
-    method("sum_to_size", S(t(2, 3), (1, 3)), S(t(2, 3), 2, 1), S(t(4, 2, 3), (3,)), S(t(2), ()), bad=(S(t(2), (3,)),)),
+    method(
+        "sum_to_size",
+        S(t(2, 3), (1, 3)),
+        S(t(2, 3), 2, 1),
+        S(t(4, 2, 3), (3,)),
+        S(t(2), ()),
+        named=False,
+        bad=(S(t(2), (3,)),),
+    ),
     both("broadcast_to", S(t(1, 3), (2, 3)), S(t(3), (2, 3)), S(t(), (2,)), view=True, bad=(S(t(2), (3,)),)),
     function("broadcast_tensors", S(t(1, 3), t(2, 1)), S(t(), t(2)), view=True, bad=(S(t(2), t(3)),)),
     both(
