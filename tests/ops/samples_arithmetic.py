@@ -65,7 +65,7 @@ MIXED = (mixed("float32"), mixed("int64"), mixed("uint8"), S(pos(2, 3), t(lo=1.0
 
 def written(
     name: str,
-    call: Callable[[object, object], object],
+    call: Callable[..., object],
     *samples: Sample,
     grad: bool = True,
     primary: str = "float64",

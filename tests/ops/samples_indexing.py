@@ -9,7 +9,7 @@ from ops.spec import Call, Entry, Operand, S, Sample, both, distinct, idx, lit, 
 INF, NAN = float("inf"), float("nan")
 
 
-def item(index: Operand) -> Call:
+def item(index: object) -> Call:
     """x[index], where the index holds no tensor."""
 
     def call(_: ModuleType, x: Operand) -> object:
@@ -18,7 +18,7 @@ def item(index: Operand) -> Call:
     return call
 
 
-def taken(_: ModuleType, x: Operand, *index: Operand) -> object:
+def taken(_: ModuleType, x: Operand, *index: object) -> object:
     """x[index], where the index holds tensors; a lone part is not wrapped in a tuple."""
     return x[index[0] if len(index) == 1 else index]
 
@@ -234,6 +234,49 @@ ENTRIES: tuple[Entry, ...] = (
         special(lit([NAN, 1.0, INF, -INF]), 2),
         skip_dtypes=("bool",),
         bad=(S(t(2, 3), 4), S(t(2, 3), -1), S(t(2, 3), 1, 2)),
+    ),
+    both(
+        "masked_scatter",
+        S(t(2, 3), mask([[True, False, True], [False, False, True]]), t(4)),
+        S(t(2, 3), mask([True, False, True]), t(2, 2)),
+        S(t(3, 2, layout="t"), mask([True, False]), t(3)),
+        S(t(2, 3), mask([[False] * 3] * 2), t(0)),
+        bad=(S(t(2, 3), mask([True, False]), t(6)), S(t(3), mask([True, True, True]), t(2))),
+    ),
+    both(
+        "kthvalue",
+        S(distinct(2, 4), 2),
+        S(distinct(2, 4), 1, 0),
+        S(distinct(2, 4), k=4, dim=-1, keepdim=True),
+        S(distinct(3, 2, layout="t"), 2, 0),
+        S(distinct(), 1),
+        skip_dtypes=("bool",),
+        bad=(S(t(2, 3), 4), S(t(2, 3), 0), S(t(2, 3), 1, 2)),
+    ),
+    *(
+        both(
+            name,
+            S(distinct(2, 4)),
+            S(distinct(5)),
+            S(distinct(2, 4), 1),
+            S(distinct(2, 5), 0, True),
+            S(distinct(3, 2, layout="t"), dim=0),
+            S(distinct()),
+            special(lit([1.0, NAN, 3.0, 2.0])),
+            special(lit([[1.0, NAN, 3.0], [4.0, 5.0, 6.0]]), 1),
+            skip_dtypes=("bool",),
+            bad=(S(t(2, 3), 2),),
+        )
+        for name in ("median", "nanmedian")
+    ),
+    both(
+        "count_nonzero",
+        S(lit([[0.0, 1.0], [2.0, 0.0]])),
+        S(lit([[0.0, 1.0], [2.0, 0.0]]), 0),
+        S(lit([[0.0, 1.0], [2.0, 0.0]]), dim=(0, 1)),
+        S(t(0, 2)),
+        grad=False,
+        bad=(S(t(2, 3), 2),),
     ),
     both(
         "nonzero",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from types import ModuleType
 
 from ops.samples_arithmetic import BAD_PAIRS, ODD_NUMBERS, ODD_PAIRS, broadcasting, elementwise, written
@@ -28,7 +29,7 @@ BITS: tuple[Sample, ...] = (
 )
 COND = mask([[True, False, True], [False, False, True]])
 
-COMPARISONS = {
+COMPARISONS: dict[str, Callable[..., object]] = {
     "eq": operator.eq,
     "ne": operator.ne,
     "lt": operator.lt,

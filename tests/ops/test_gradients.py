@@ -21,7 +21,7 @@ from ops.spec import Call, Entry, Sample
 from ops.test_oracle import gradients, parts, recorded
 
 DIFFERENTIABLE = [entry for entry in TABLE if entry.grad]
-CHECKS = {"first": gradcheck, "second": gradgradcheck}
+CHECKS: dict[str, Callable[..., bool]] = {"first": gradcheck, "second": gradgradcheck}
 
 
 def differentiable(call: Call, sample: Sample, dtype: str) -> bool:
