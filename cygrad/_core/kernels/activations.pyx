@@ -5,7 +5,7 @@
 from cygrad._core.array cimport Array
 from cygrad._core.dtypes cimport BOOL, UINT8, FLOAT16, FLOAT32, is_complex_code, is_float_code
 from cygrad._core.errors cimport fail, fail_s, ERR_RUNTIME, ERR_NOT_IMPLEMENTED
-from cygrad._core.kernels cimport half
+from cygrad._core.kernels cimport half      # its C++ types, for the templates
 from cygrad._core.kernels.apply cimport PLAIN, REUSE, apply1, apply2, read_number
 from cygrad._core.kernels.chains cimport Chain, apply_chain
 from cygrad._core.kernels.copy cimport check_value

@@ -57,7 +57,7 @@ cdef int promote_all(int n, Array** operands) noexcept nogil:
 cdef int broadcast_all(const char* name, int n, Array** operands, Py_ssize_t* shape) noexcept nogil:
     cdef Py_ssize_t other[64]
     cdef Array* a
-    cdef int ndim = 0, i, k, lead
+    cdef int ndim = 0, i, k, lead, first, second
     for k in range(n):
         if operands[k].ndim > ndim:
             ndim = operands[k].ndim
@@ -71,9 +71,9 @@ cdef int broadcast_all(const char* name, int n, Array** operands, Py_ssize_t* sh
                 continue
             if shape[lead + i] != 1:
                 # two of the operands disagree: broadcast_shape finds them and words the refusal
-                for i in range(n):
-                    for lead in range(i):
-                        if broadcast_shape(operands[lead], operands[i], other) < 0:
+                for second in range(n):
+                    for first in range(second):
+                        if broadcast_shape(operands[first], operands[second], other) < 0:
                             return -1
                 return fail_s(ERR_RUNTIME, "%s: the shapes of the operands do not broadcast; reshape one of them", name, "", "")
             shape[lead + i] = a.shape[i]

@@ -11,7 +11,7 @@ from cygrad._core.array cimport Array, array_empty, array_empty_like, array_incr
 from cygrad._core.dtypes cimport ITEMSIZE, BOOL, UINT8, INT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128, is_complex_code, is_integral_code
 from cygrad._core.errors cimport fail_i, fail_s, ERR_RUNTIME
 from cygrad._core.kernels.iterate cimport Loop, InnerLoop, loop_init, loop_add, loop_ready, loop_run
-from cygrad._core.kernels cimport half
+from cygrad._core.kernels cimport half      # its C++ types, for the templates
 
 cdef extern from * nogil:
     """

@@ -6,10 +6,9 @@ from libc.math cimport pow as power_of
 from cygrad._core.array cimport (
     Array, array_empty_like, array_view, array_incref, array_decref, result_dtype, same_shape, scalar_int, scalar_double, WRAPPED)
 from cygrad._core.dtypes cimport (
-    ITEMSIZE, BOOL, UINT8, INT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128, is_complex_code, is_float_code, is_integral_code, dtype_cname,
-    default_dtype)
+    ITEMSIZE, BOOL, UINT8, INT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128, is_complex_code, is_float_code, is_integral_code, dtype_cname)
 from cygrad._core.errors cimport fail, fail_s, ERR_RUNTIME, ERR_NOT_IMPLEMENTED
-from cygrad._core.kernels cimport half
+from cygrad._core.kernels cimport half      # its C++ types, for the templates
 from cygrad._core.kernels.apply cimport (
     Call, PLAIN, TO_FLOAT, apply1, apply2, apply3, call_run, common_dtype, fail_dtype, promote_all, read_number)
 from cygrad._core.kernels.chains cimport Chain, apply_chain

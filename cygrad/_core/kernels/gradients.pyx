@@ -6,9 +6,9 @@ from libc.math cimport log
 from libc.stdint cimport int64_t
 from cygrad._core.array cimport Array, array_empty_like, array_incref, array_decref, scalar_int, scalar_double, scalar_complex, WRAPPED
 from cygrad._core.dtypes cimport ITEMSIZE, INT64, COMPLEX64, FLOAT32, FLOAT64, is_complex_code, is_integral_code
-from cygrad._core.kernels cimport half
+from cygrad._core.kernels cimport half      # its C++ types, for the templates
 from cygrad._core.kernels.apply cimport (
-    Call, PLAIN, REUSE, apply1, apply2, apply3, apply4, call_reusing, call_run, common_dtype, fail_dtype, read_number)
+    Call, REUSE, apply2, apply3, apply4, call_reusing, fail_dtype, read_number)
 from cygrad._core.kernels.chains cimport Chain, apply_chain
 from cygrad._core.kernels.copy cimport convert_element
 from cygrad._core.kernels.iterate cimport InnerLoop

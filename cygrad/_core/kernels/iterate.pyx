@@ -3,7 +3,6 @@
 # Why: NumPy's inner loops run over one dimension. The fewer of them a geometry needs, the less their calls cost: dimensions that lie regularly in
 # memory for all operands merge into one, and the innermost one is the one with the smallest steps.
 
-from libc.string cimport memcpy
 from cygrad._core.array cimport Array
 
 

@@ -5,7 +5,7 @@
 from cygrad._core.array cimport Array, result_dtype
 from cygrad._core.dtypes cimport FLOAT16, FLOAT32, float_for
 from cygrad._core.errors cimport fail_i, ERR_RUNTIME
-from cygrad._core.kernels cimport half
+from cygrad._core.kernels cimport half      # its C++ types, for the templates
 from cygrad._core.kernels.apply cimport TO_FLOAT, apply1
 from cygrad._core.kernels.chains cimport Chain, apply_chain
 from cygrad._core.kernels.iterate cimport InnerLoop

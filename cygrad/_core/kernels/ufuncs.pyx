@@ -13,15 +13,14 @@
 import numpy
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t
 from libc.string cimport memset
 from cygrad._core.array cimport Array, array_empty, array_incref, array_decref, same_shape, result_dtype, CONTIGUOUS, WRAPPED
 from cygrad._core.atomics cimport likely, unlikely
 from cygrad._core.dtypes cimport (
-    ITEMSIZE, NUMPY_TYPE, N_DTYPES, BOOL, UINT8, INT8, INT16, INT32, INT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128, is_complex_code,
+    ITEMSIZE, NUMPY_TYPE, N_DTYPES, BOOL, UINT8, INT64, FLOAT16, FLOAT32, is_complex_code,
     float_for)
 from cygrad._core.errors cimport fail, fail_s, ERR_RUNTIME
-from cygrad._core.kernels cimport half
+from cygrad._core.kernels cimport half      # its C++ types, for the templates
 from cygrad._core.kernels.apply cimport Call, call_run, fail_dtype
 from cygrad._core.kernels.copy cimport cast, convert_element
 
@@ -433,8 +432,8 @@ cdef Array* binary_general(int uf, Array* a, Array* b, Array* out, bint as_float
         return NULL
     compute = t
     dtype = entry.out
-    if t == FLOAT16 and uf <= UF_TRUE_DIVIDE and (a.ndim == 0) != (b.ndim == 0):
-        compute = FLOAT32           # a number is not rounded to float16 before it is used, as in torch
+    if t == FLOAT16 and b.ndim == 0 and (uf == UF_MUL or uf == UF_TRUE_DIVIDE):
+        compute = FLOAT32           # a factor or divisor is not rounded to float16 before it is used, as in torch
         entry = &table[uf][<int>FLOAT32]
     elif out == NULL:
         if b.ndim == 0 and a.dtype == t and a.flags & CONTIGUOUS:
