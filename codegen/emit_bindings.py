@@ -37,6 +37,7 @@ LETTERS = {
     Kind.INTS: "I",
     Kind.INTS_OPT: "J",
     Kind.BOOL: "b",
+    Kind.TRUE: "y",
     Kind.FLOAT: "f",
     Kind.DTYPE: "d",
     Kind.DTYPE_OPT: "e",
@@ -81,7 +82,7 @@ def argument_text(a: Argument, k: int, which: int, choices: tuple[str, ...]) -> 
             made = f"ints{len(items)}({', '.join([f'&c.lists[{which}]', *(str(i) for i in items)])})"
             return f"(arg_ints(&c, {k}, {which}) if c.slots[{k}] != NULL else {made})"
         return f"arg_ints(&c, {k}, {which})"
-    if a.kind is Kind.BOOL:
+    if a.kind in (Kind.BOOL, Kind.TRUE):
         return f"arg_bool(&c, {k}, {bool(default)})"
     if a.kind is Kind.FLOAT:
         return f"arg_float(&c, {k}, {number_text(float(default)) if isinstance(default, int | float) else '0.0'})"

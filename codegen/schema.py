@@ -32,6 +32,7 @@ class Kind(enum.Enum):
     INTS = "int[]"
     INTS_OPT = "int[]?"
     BOOL = "bool"
+    TRUE = "true"  # a flag whose overload is meant only where it is True
     FLOAT = "float"
     DTYPE = "ScalarType"
     DTYPE_OPT = "ScalarType?"

@@ -31,6 +31,7 @@ ANNOTATIONS = {
     Kind.INT: "SupportsIndex",
     Kind.INTS: "Sequence[SupportsIndex]",
     Kind.BOOL: "bool",
+    Kind.TRUE: "Literal[True]",
     Kind.FLOAT: "float",
     Kind.DTYPE: "_DTypeLike",
     Kind.STR: "str",

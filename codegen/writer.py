@@ -43,6 +43,7 @@ C_TYPES = {
     Kind.INTS: "const IntList*",
     Kind.INTS_OPT: "const IntList*",
     Kind.BOOL: "bint",
+    Kind.TRUE: "bint",
     Kind.FLOAT: "double",
     Kind.DTYPE: "int",
     Kind.DTYPE_OPT: "int",

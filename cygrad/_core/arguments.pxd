@@ -7,7 +7,7 @@
 # A Binding holds its signatures as text ("N self;N other;*;S alpha=|...") and parses it at the first call: importing costs nothing for operations
 # that are never called. One letter is the kind:
 #   T Tensor, N Tensor or number, t/n the same or None, L list of tensors, S number (Scalar), s the same or None, i int, j int or None,
-#   I integers (I2: a single number counts for 2), J the same or None, b bool, f float, d dtype, e dtype or None, r string, q string or None
+#   I integers (I2: a single number counts for 2), J the same or None, b bool, y True, f float, d dtype, e dtype or None, r string, q string or None
 # `@function` or `@method` before them: the signature is one of that form alone. `*` starts the keyword-only ones, `=` marks those that may be left out. An argument called self is called `input` in the function form.
 
 from cpython.object cimport PyObject

@@ -11,6 +11,7 @@ from cygrad._core.tensor cimport as_operand, needs_grad, tensor_number, tensor_w
 
 cdef extern from "Python.h":
     bint PyLong_CheckExact(PyObject*)
+    bint PyFloat_CheckExact(PyObject*)
     bint PyLong_Check(PyObject*)
     bint PyFloat_Check(PyObject*)
     bint PyBool_Check(PyObject*)
@@ -61,7 +62,7 @@ cdef list _kept = []        # names that ArgumentSpecs point to
 
 cdef dict KIND_TEXT = {
     b"T": "Tensor", b"N": "Tensor", b"t": "Tensor", b"n": "Tensor", b"L": "tuple of Tensors", b"S": "Number", b"s": "Number", b"i": "int", b"j": "int",
-    b"I": "tuple of ints", b"J": "tuple of ints", b"b": "bool", b"f": "float", b"d": "cygrad.dtype", b"e": "cygrad.dtype", b"r": "str", b"q": "str",
+    b"I": "tuple of ints", b"J": "tuple of ints", b"b": "bool", b"y": "True", b"f": "float", b"d": "cygrad.dtype", b"e": "cygrad.dtype", b"r": "str", b"q": "str",
 }
 
 
@@ -177,15 +178,17 @@ cdef bint fits(ArgumentSpec* a, PyObject* o) noexcept:
     if kind == b"T" or kind == b"t":
         return is_tensor(o)
     if kind == b"N" or kind == b"n":
-        return is_tensor(o) or is_number(o) or PyObject_TypeCheck(o, NUMPY_ARRAY)
+        return o.ob_type == TENSOR or PyLong_CheckExact(o) or PyFloat_CheckExact(o) or is_tensor(o) or is_number(o) or PyObject_TypeCheck(o, NUMPY_ARRAY)
     if kind == b"i" or kind == b"j":
         return is_int(o)
     if kind == b"I" or kind == b"J":
         return is_ints(o, a.length)
     if kind == b"b":
         return PyBool_Check(o) or PyObject_TypeCheck(o, NUMPY_BOOL)
+    if kind == b"y":
+        return o == <PyObject*>True
     if kind == b"S" or kind == b"s":
-        return is_number(o) or is_plain_tensor(o)
+        return PyLong_CheckExact(o) or PyFloat_CheckExact(o) or is_number(o) or is_plain_tensor(o)
     if kind == b"f":
         return PyFloat_Check(o) or (PyLong_Check(o) and not PyBool_Check(o)) or PyObject_TypeCheck(o, NUMPY_FLOATING) or PyObject_TypeCheck(o, NUMPY_INTEGER) or is_plain_tensor(o)
     if kind == b"d" or kind == b"e":
@@ -334,6 +337,8 @@ cdef Tensor arg_operand(Call* c, int k):
         return None
     if likely(o.ob_type == TENSOR):
         return <Tensor>o
+    if PyLong_CheckExact(o) or PyFloat_CheckExact(o):
+        return tensor_number(<object>o)
     return as_operand(<object>o, c.binding.name)
 
 
@@ -342,6 +347,8 @@ cdef Tensor arg_scalar(Call* c, int k):
     cdef Tensor t
     if o == NULL:
         return None
+    if PyLong_CheckExact(o) or PyFloat_CheckExact(o):
+        return tensor_number(<object>o)
     if is_tensor(o):
         return tensor_number((<object>o).item())
     if PyObject_TypeCheck(o, NUMPY_GENERIC):

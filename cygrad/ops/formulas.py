@@ -149,6 +149,24 @@ def taken_along_dim(self: Tensor, indices: Tensor, dim: int | None) -> Tensor:
     return self.expand(ours).gather(d, indices.expand(theirs))
 
 
+def detached(self: Tensor) -> Tensor:
+    """The function form of Tensor.detach."""
+    return self.detach()
+
+
+def dropped_out(self: Tensor, p: float, train: bool) -> Tensor:
+    """The function form of dropout, whose random numbers are drawn where nn.functional draws them.
+
+    Raises:
+        RuntimeError: p lies outside of [0, 1].
+    """
+    if not 0.0 <= p <= 1.0:
+        raise RuntimeError(f"cygrad: dropout probability has to be between 0 and 1, but got {p}")
+    from cygrad.nn.functional import dropout
+
+    return dropout(self, p, train)
+
+
 def crop(x: Tensor, sizes: Sequence[int]) -> Tensor:
     """The first ``sizes`` places along every dim: what scatter reads of a source that is larger than its index."""
     for dim, size in enumerate(sizes):
