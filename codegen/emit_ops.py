@@ -177,8 +177,6 @@ class OpsEmitter:
                     )
             for name, value in o.constants.items():
                 self.setup_late.append(f'node_type_constant(&NT_{o.identifier}, b"{name}", {value})')
-            for name in o.shapes:
-                self.setup_late.append(f'node_type_shape(&NT_{o.identifier}, b"{name}")')
             kinds = "".join("s" if s.scalar else "t" for s in o.saved)
             values = ",".join(v.name for v in o.values)
             value_kinds = "".join(VAL_KINDS[v.kind] for v in o.values)
@@ -603,12 +601,12 @@ class OpsEmitter:
                 continue
             tensor = old if old is not None and s.name == o.signature.arguments[0].name else local(s.name)
             statement = f"save_input(n_, {k}, {tensor}, {s.number})"
-            test = self.needed(o, s.needed_by)
+            test = None if s.scalar else self.needed(o, s.needed_by)
             lines += [statement] if test is None else [f"if {test}:", f"    {statement}"]
         return lines
 
     def save_outputs(self, o: Operation, result: str, several: bool) -> list[str]:
-        """Saved results."""
+        """Saved results: always, as torch does, whichever input needs a gradient."""
         lines = []
         for k, s in enumerate(o.saved):
             if s.is_output:
@@ -616,8 +614,7 @@ class OpsEmitter:
                 statement = f"save_output(n_, {k}, {tensor}, {s.number})"
                 if several and s.number not in o.differentiable_outputs:
                     statement = f"save_input(n_, {k}, {tensor}, -1)"
-                test = self.needed(o, s.needed_by)
-                lines += [statement] if test is None else [f"if {test}:", f"    {statement}"]
+                lines.append(statement)
         return lines
 
     def save_values(self, o: Operation) -> list[str]:
@@ -630,7 +627,9 @@ class OpsEmitter:
                     writer = TensorWriter(self.module, scopes(o.signature.arguments, nogil=False)[0], {})
                     lines.append(f"val_save_lengths(&n_.s, {k}, {of}, {writer.value(v.fact.arguments[0])})")
                 elif v.fact.fact in ("sizes", "strides"):
-                    lines.append(f"val_save_{v.fact.fact}(&n_.s, {k}, {of})")
+                    statement = f"val_save_{v.fact.fact}(&n_.s, {k}, {of})"
+                    test = None if v.shown_for is None else self.needed(o, frozenset([v.shown_for]))
+                    lines += [statement] if test is None else [f"if {test}:", f"    {statement}"]
                 else:
                     writer = TensorWriter(self.module, scopes(o.signature.arguments, nogil=False)[0], {v.fact.of: of})
                     lines.append(f"val_set_int(&n_.s, {k}, {writer.fact(v.fact)})")

@@ -109,6 +109,7 @@ class SavedValue:
     kind: Kind
     fact: Fact | None  # None: the argument of that name
     choices: tuple[str, ...] = ()
+    shown_for: int | None = None  # saved only where that input needs a gradient, since torch shows it only then
 
 
 @dataclass
@@ -145,7 +146,7 @@ class Operation:
     count: Expression | None = None  # how many results, where that is known at run time only
     constants: Mapping[str, str] = field(default_factory=dict)  # _saved_<name> that are always the same
     aliases: tuple[str, ...] = ()
-    shapes: tuple[str, ...] = ()  # saved tensors whose sizes and strides are shown beside them
+    shapes: tuple[str, ...] = ()  # inputs whose sizes and strides torch shows where they need a gradient
     missing: bool = False  # torch has no derivative: the node refuses
     exact: frozenset[str] = frozenset()
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -535,6 +536,10 @@ def compute_saved(operation: Operation, shown: list[Expression]) -> None:
             number = results.index(name) if is_output else edges.index(name) if name in edges else -1
             saved.append(SavedTensor(name, is_output, number, scalar, frozenset(readers[name])))
     operation.saved = tuple(saved)
+    for name in operation.shapes:
+        for fact in ("sizes", "strides"):
+            shape = Fact(Kind.INTS, fact, name)
+            values.setdefault(fact_name(shape), SavedValue(fact_name(shape), Kind.INTS, shape, (), edges.index(name)))
     operation.values = tuple(values.values())
 
 

@@ -423,7 +423,7 @@ cdef object val_value(object self, void* closure):
     cdef int i
     if kind == VAL_INTS or kind == VAL_OPT_INTS:
         if s.vals[k].list == NULL:
-            return None
+            return None if kind == VAL_OPT_INTS else ()
         return tuple([s.vals[k].list.v[i] for i in range(s.vals[k].list.n)])
     if kind == VAL_FLOAT:
         return s.vals[k].d

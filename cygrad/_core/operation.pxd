@@ -117,7 +117,6 @@ cdef int node_type_set(NodeType* t, const char* name, ApplyC apply, int n_output
 
 cdef int node_type_choices(NodeType* t, const char* name, const char* choices) except -1   # _saved_<name> shows the string, not its number
 cdef int node_type_constant(NodeType* t, const char* name, object value) except -1       # _saved_<name> is always this
-cdef int node_type_shape(NodeType* t, const char* name) except -1                        # _saved_<name>_sym_sizes and _sym_strides of that saved tensor
 
 cdef int edge_set_broadcast(Node n, int k, Tensor t) except -1                            # edge_set, and the gradient is always summed to t's shape
 

@@ -245,23 +245,6 @@ cdef int node_type_constant(NodeType* t, const char* name, object value) except 
     return 0
 
 
-cdef int node_type_shape(NodeType* t, const char* name) except -1:
-    cls = <object>t.cls
-    attribute = "_saved_" + name.decode()
-
-    def sizes(node):
-        saved = getattr(node, attribute)
-        return None if saved is None else tuple(saved.shape)
-
-    def strides(node):
-        saved = getattr(node, attribute)
-        return None if saved is None else tuple(saved.stride())
-
-    setattr(cls, attribute + "_sym_sizes", property(sizes))
-    setattr(cls, attribute + "_sym_strides", property(strides))
-    return 0
-
-
 cdef int edge_set_broadcast(Node n, int k, Tensor t) except -1:
     edge_set(n, k, t, NULL)
     if n.s.edges[k].next != NULL:

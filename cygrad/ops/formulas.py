@@ -99,24 +99,37 @@ def matmul_batched(self: Tensor, other: Tensor) -> Tensor:
             f"{other.ndim}D"
         )
     if self.ndim >= 3 and other.ndim <= 2:
-        rows = self.shape[:-1]
-        flat = self.reshape(-1, self.shape[-1]) if self.numel() else self.reshape(_product(rows), self.shape[-1])
-        if other.ndim == 1:
-            return flat.mv(other).view(rows)
-        return flat.mm(other).view([*rows, other.shape[-1]])
-    if other.ndim >= 3 and self.ndim == 1:
-        return matmul_batched(self.unsqueeze(0), other).squeeze(-2)
-    if other.ndim >= 3 and self.ndim == 2:
+        return _folded(self, other)
+    if self.ndim == 1:
+        return _folded(other.mT, self)
+    if self.ndim == 2:
         # (n, m) @ (..., m, p): the transposed product is one large one
-        turned = matmul_batched(other.mT, self.t())
-        return turned.mT
+        return _folded(other.mT, self.t()).mT.contiguous()
     batch = _broadcast(self.shape[:-2], other.shape[:-2])
     count = _product(batch)
     n, m = self.shape[-2:]
     k, p = other.shape[-2:]
     left = self.expand([*batch, n, m]).reshape(count, n, m)
     right = other.expand([*batch, k, p]).reshape(count, k, p)
-    return left.bmm(right).view([*batch, n, p])
+    return ops._unsafe_view(left.bmm(right), [*batch, n, p])
+
+
+def _folded(many: Tensor, one: Tensor) -> Tensor:
+    """The product of a tensor of three or more dims, its leading dims taken as rows, and a matrix or vector."""
+    rows = many.shape[:-1]
+    flat = many.reshape(_product(rows), many.shape[-1])
+    if one.ndim == 1:
+        return ops._unsafe_view(flat.mv(one), rows)
+    return ops._unsafe_view(flat.mm(one), [*rows, one.shape[-1]])
+
+
+def linear_batched(input: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """``input @ weight.T + bias`` where the input is no matrix: as one product of a matrix where that needs no copy."""
+    if input.ndim == 3 and bias.ndim == 1 and weight.ndim == 2 and input.is_contiguous():
+        rows = input.shape[:-1]
+        flat = input.view(_product(rows), input.shape[-1])
+        return ops.addmm(bias, flat, weight.t()).view([*rows, weight.shape[0]])
+    return ops.matmul(input, weight.t()) + bias
 
 
 def taken_along_dim(self: Tensor, indices: Tensor, dim: int | None) -> Tensor:
@@ -159,6 +172,7 @@ def dropped_out(self: Tensor, p: float, train: bool) -> Tensor:
 
     Raises:
         RuntimeError: p lies outside of [0, 1].
+
     """
     if not 0.0 <= p <= 1.0:
         raise RuntimeError(f"cygrad: dropout probability has to be between 0 and 1, but got {p}")
