@@ -601,6 +601,8 @@ def run_backward(
     try:
         for i in range(n):
             root_nodes[i] = gradient_edge(roots[i], &root_nrs[i])
+            if root_nodes[i] == NULL:
+                refuse_root(i)
             kept.append(node_of(root_nodes[i]))
             Py_DECREF(node_of(root_nodes[i]))
             if create_graph:
@@ -629,6 +631,10 @@ def run_backward(
     return result
 
 
+cdef int refuse_root(int i) except -1:
+    raise RuntimeError(f"cygrad: element {i} of tensors does not require grad and does not have a grad_fn: it is a view made under no_grad")
+
+
 cdef int backward_scalar(Tensor root, bint keep_graph) except -1:
     # root.backward() for one real element: the cotangent is one, nothing is captured, nothing needs a list.
     cdef GraphTask t
@@ -639,6 +645,9 @@ cdef int backward_scalar(Tensor root, bint keep_graph) except -1:
     if grad == NULL:
         raise_pending()
     s = gradient_edge(root, &nr)
+    if s == NULL:
+        array_decref(<Array*>grad)
+        refuse_root(0)
     held = node_of(s)
     Py_DECREF(held)
     task_init(&t, False, keep_graph)
@@ -706,6 +715,8 @@ cdef int prepare_captures(GraphTask* t, tuple inputs, list kept) except -1:
         c[i].nr = 0
     for i in range(n):
         s = gradient_edge(inputs[i], &c[i].nr)
+        if s == NULL:
+            raise RuntimeError(f"cygrad: One of the differentiated Tensors does not require grad: inputs[{i}] is a view made under no_grad and has no place in the graph")
         kept.append(node_of(s))
         Py_DECREF(node_of(s))
         c[i].node = s
@@ -726,7 +737,7 @@ cdef list collect(GraphTask* t, tuple inputs, bint accumulate):
     if accumulate:
         for i in range(t.n_captures):
             leaf = inputs[i]
-            if result[i] is None:
+            if result[i] is None or named_before(t, i):
                 continue
             if leaf.grad_fn_ is None:
                 accumulate_tensor(t.captures[i].node, result[i])
@@ -735,6 +746,15 @@ cdef list collect(GraphTask* t, tuple inputs, bint accumulate):
                 leaf.grad = result[i] if held is None else recorded_ops.add(held, result[i])
         return None
     return result
+
+
+cdef bint named_before(GraphTask* t, int i) noexcept:
+    # The same input twice gets its gradient once.
+    cdef int k
+    for k in range(i):
+        if t.captures[k].node == t.captures[i].node and t.captures[k].nr == t.captures[i].nr:
+            return True
+    return False
 
 
 cdef int raise_failure(GraphTask* t) except -1:

@@ -690,6 +690,8 @@ cdef int edge_set(Node n, int k, Tensor t, Array* result) except -1:
         e.next = NULL
         return 0
     e.next = gradient_edge(t, &e.input_nr)
+    if e.next == NULL:           # a view made under no_grad of a base that requires grad: it does, too, but leads nowhere
+        return 0
     e.dtype = t.a.dtype
     e.shape = NULL
     if result != NULL and t.a != result and not same_shape(t.a, result):
