@@ -178,7 +178,7 @@ class OpsEmitter:
             for name, value in o.constants.items():
                 self.setup_late.append(f'node_type_constant(&NT_{o.identifier}, b"{name}", {value})')
             kinds = "".join("s" if s.scalar else "t" for s in o.saved)
-            values = ",".join(v.name for v in o.values)
+            values = ",".join(("!" if v.name in o.hides else "") + v.name for v in o.values)
             value_kinds = "".join(VAL_KINDS[v.kind] for v in o.values)
             outputs = max(len(o.outputs), 1)
             self.body.append(f"cdef NodeType NT_{o.identifier}")

@@ -40,6 +40,7 @@ KEYS = {
     "shapes",
     "broadcast",
     "refuses",
+    "hides",
 }
 HELPER_KEYS = {"name", "body", "python", "several"}
 VARIANTS = {"function", "method", "property", "none"}
@@ -146,6 +147,7 @@ class Operation:
     count: Expression | None = None  # how many results, where that is known at run time only
     constants: Mapping[str, str] = field(default_factory=dict)  # _saved_<name> that are always the same
     aliases: tuple[str, ...] = ()
+    hides: frozenset[str] = frozenset()  # saved values that torch does not show
     shapes: tuple[str, ...] = ()  # inputs whose sizes and strides torch shows where they need a gradient
     missing: bool = False  # torch has no derivative: the node refuses
     exact: frozenset[str] = frozenset()
@@ -539,8 +541,18 @@ def compute_saved(operation: Operation, shown: list[Expression]) -> None:
     for name in operation.shapes:
         for fact in ("sizes", "strides"):
             shape = Fact(Kind.INTS, fact, name)
-            values.setdefault(fact_name(shape), SavedValue(fact_name(shape), Kind.INTS, shape, (), edges.index(name)))
+            values.setdefault(
+                fact_name(shape),
+                SavedValue(fact_name(shape), Kind.INTS, shape, (), edges.index(name) if fact == "strides" else None),
+            )
     operation.values = tuple(values.values())
+    hidden = [
+        Parser({a.name: a.kind for a in operation.signature.arguments}, lambda _: None).parse(t)
+        for t in operation.raw.names("hides")
+    ]
+    operation.hides = frozenset(fact_name(f) if isinstance(f, Fact) else getattr(f, "name", "") for f in hidden)
+    if not operation.hides <= set(values):
+        raise TableError(f"hides: {min(operation.hides - set(values))!r} is not saved")
 
 
 def fact_name(fact: Fact) -> str:

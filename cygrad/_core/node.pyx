@@ -463,6 +463,8 @@ cdef int node_register(NodeType* t) except -1:
             getset_fill(&table[at], b"_raw_saved_" + t.saved_names[k], <void*>raw_saved_value, k)
             at += 1
     for k in range(t.n_vals):
+        if t.val_names[k][0] == b"!":
+            continue               # kept for the formula alone
         getset_fill(&table[at], b"_saved_" + t.val_names[k], <void*>val_value, k)
         at += 1
     t.cubic = t.name.decode().startswith(("Mm", "Bmm", "Addmm", "Baddbmm"))
