@@ -611,6 +611,9 @@ def run_backward(
             else:
                 root_grads[i] = array_incref((<Tensor>grads[i]).a)
         if n_inputs:
+            if accumulate:
+                for i in range(n_inputs):
+                    inputs[i].retain_grad()
             prepare_captures(&t, inputs, kept)
         if create_graph:
             run_recorded(&t, root_nodes, root_nrs, root_grads, n)
@@ -739,11 +742,8 @@ cdef list collect(GraphTask* t, tuple inputs, bint accumulate):
             leaf = inputs[i]
             if result[i] is None or named_before(t, i):
                 continue
-            if leaf.grad_fn_ is None:
+            if leaf.grad_fn_ is None:            # others keep theirs by retain_grad
                 accumulate_tensor(t.captures[i].node, result[i])
-            else:
-                held = grad_of(leaf)
-                leaf.grad = result[i] if held is None else recorded_ops.add(held, result[i])
         return None
     return result
 
