@@ -8,10 +8,10 @@ from libc.stdlib cimport calloc
 from libc.string cimport memset
 from cygrad._core.array cimport Array, IntList, array_decref, array_incref, array_zeros, MAX_DIMS
 from cygrad._core.errors cimport raise_pending
-from cygrad._core.generated cimport ops_shape
+cimport cygrad._core.generated.ops_shape as ops_shape
 from cygrad._core.grad_mode cimport grad_enabled
 from cygrad._core.index_parse cimport IndexSteps, IndexStep, parse_index, index_arrays, index_view, STEP_SELECT, STEP_SLICE
-from cygrad._core.kernels cimport indexing as kernels
+cimport cygrad._core.kernels.indexing as kernels
 from cygrad._core.node cimport (
     Node, NodeState, NodeType, SavedTensor, saved_tensor_new, node_new, node_register, unpack_array, saved_check, val_set_int, val_set_ints)
 from cygrad._core.tensor cimport (

@@ -6,9 +6,11 @@
 from cpython.object cimport Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE
 from cygrad._core.array cimport IntList, WRAPPED
 from cygrad._core.dtypes cimport is_integral_code
-from cygrad._core.generated cimport ops_arithmetic as ar
-from cygrad._core.generated cimport ops_comparison as co
-from cygrad._core.generated cimport ops_linalg, ops_reductions, ops_shape
+cimport cygrad._core.generated.ops_arithmetic as ar
+cimport cygrad._core.generated.ops_comparison as co
+cimport cygrad._core.generated.ops_linalg as ops_linalg
+cimport cygrad._core.generated.ops_reductions as ops_reductions
+cimport cygrad._core.generated.ops_shape as ops_shape
 from cygrad._core.indexing cimport get_item, set_item
 from cygrad._core.recorded_ops cimport recorded_ops
 from cygrad._core.tensor cimport (
