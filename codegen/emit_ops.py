@@ -324,6 +324,9 @@ class OpsEmitter:
         self.pxd.append(signature)
         lines: list[str] = []
         declarations: list[str] = []
+        for condition, message in o.checks:
+            checker = TensorWriter(self.module, *scopes(arguments, nogil=False))
+            lines += [f"if not {checker.value(condition)}:", f'    raise RuntimeError("cygrad: {message}")']
         if o.compose is not None:
             if inplace:
                 self.inplace_composition(o, lines, declarations)

@@ -41,6 +41,7 @@ KEYS = {
     "broadcast",
     "refuses",
     "hides",
+    "checks",
 }
 HELPER_KEYS = {"name", "body", "python", "several"}
 VARIANTS = {"function", "method", "property", "none"}
@@ -147,6 +148,7 @@ class Operation:
     count: Expression | None = None  # how many results, where that is known at run time only
     constants: Mapping[str, str] = field(default_factory=dict)  # _saved_<name> that are always the same
     aliases: tuple[str, ...] = ()
+    checks: tuple[tuple[Expression, str], ...] = ()  # conditions on the arguments, and the refusal where one fails
     hides: frozenset[str] = frozenset()  # saved values that torch does not show
     shapes: tuple[str, ...] = ()  # inputs whose sizes and strides torch shows where they need a gradient
     missing: bool = False  # torch has no derivative: the node refuses
@@ -397,6 +399,12 @@ def build_operation(
             raise TableError("count tells the number of results of an operation that returns Tensor[]")
         if "count" in raw.values:
             operation.count = Parser(scope, resolve_forward, choices).parse(raw.text("count") or "")
+    with _Context(raw, "checks"):
+        checks = raw.values.get("checks", {})
+        if not isinstance(checks, dict):
+            raise TableError("checks must map conditions to messages")
+        parser = Parser(scope, resolve, choices)
+        operation.checks = tuple((parser.flag(parser.parse(str(k))), str(v)) for k, v in checks.items())
     with _Context(raw, "constants"):
         constants = raw.values.get("constants", {})
         if not isinstance(constants, dict):

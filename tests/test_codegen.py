@@ -176,8 +176,10 @@ REFUSALS = [
     ("- name: exp(Tensor self) -> bool\n  forward: exp(self)", "forward", "calls a kernel that returns int"),
     ("- name: exp(Tensor self, str mode) -> Tensor\n  self: grad", "choices", "choices must name the string arguments"),
     (
-        "- name: exp(Tensor self, str mode) -> Tensor\n  choices: {mode: [a, b]}\n  forward: exp(self)\n"
-        "  self: grad if mode == 'c' else grad",
+        (
+            "- name: exp(Tensor self, str mode) -> Tensor\n  choices: {mode: [a, b]}\n  forward: exp(self)\n"
+            "  self: grad if mode == 'c' else grad"
+        ),
         "self",
         "never 'c'",
     ),
@@ -321,6 +323,25 @@ def test_a_missing_derivative_refuses_when_gone_back_through(make: Build) -> Non
     ops, recorded, _ = code(make("- name: exp(Tensor self) -> Tensor\n  self: not_implemented"))
     assert "derivative for exp is not implemented" in ops
     assert "derivative for exp is not implemented" in recorded
+
+
+def test_conditions_refuse_before_anything_is_computed(make: Build) -> None:
+    """A check of the table is an exception of the operation."""
+    ops, _, _ = code(
+        make('- name: exp(Tensor self) -> Tensor\n  checks: {"ndim(self) >= 2": "exp: too flat"}\n  self: grad * 2')
+    )
+    assert 'if not ((array_of(self).ndim) >= (2)):\n        raise RuntimeError("cygrad: exp: too flat")' in ops
+
+
+def test_hidden_facts_have_no_attribute(make: Build) -> None:
+    """A name that starts with ! is kept for the formula alone."""
+    ops, _, _ = code(
+        make(
+            "- name: exp(Tensor self) -> Tensor\n  hides: sizes(self)\n  self: expand(grad, sizes(self))\n"
+            "- name: expand(Tensor self, int[] size) -> Tensor\n  self: grad\n"
+        )
+    )
+    assert 'b"!self_sym_sizes"' in ops
 
 
 def test_constants_are_made_once(make: Build) -> None:

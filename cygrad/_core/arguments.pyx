@@ -421,6 +421,8 @@ cdef int arg_choice(Call* c, int k, const char* choices) except? -1:
     listed = choices.decode().split(",")
     if text not in listed:
         a = &c.binding.overloads[c.overload].arguments[k]
+        if <str>a.name == "reduction":
+            raise ValueError(f"cygrad: {c.binding.name.decode()}: {text} is not a valid value for reduction; it is one of {', '.join(listed)}")
         expected = ", ".join(f"'{v}'" for v in (["None"] if a.optional else []) + listed).replace("'None'", "None")
         raise RuntimeError(f"cygrad: {c.binding.name.decode()} expected {<str>a.name} to be one of {expected} but found '{text}'")
     return listed.index(text) + 1
