@@ -427,6 +427,70 @@ print(os.waitstatus_to_exitcode(status))
     assert run_python(program).strip() == "0"
 
 
+def test_a_view_made_under_no_grad_as_an_input_of_grad() -> None:
+    """It requires grad as its base does, but nothing leads to it: unused, not a crash."""
+    program = """
+import cygrad
+x = cygrad.ones(1, 3, requires_grad=True)
+with cygrad.no_grad():
+    views = [x.unbind(0)[0], x.unsqueeze(0), x[0]]
+for view in views:
+    print(view.requires_grad, cygrad.autograd.grad(x, [view], cygrad.ones_like(x), allow_unused=True))
+"""
+    assert run_python(program).split("\n") == ["True (None,)"] * 3 + [""]
+
+
+def test_retained_gradient_of_a_root_that_no_input_needs() -> None:
+    def retained(m: ModuleType) -> object:
+        y = leaf(m) * 2
+        y.retain_grad()
+        return [m.autograd.grad(y, leaf(m), ones(m, 3), allow_unused=True), y.grad]
+
+    assert_agrees(retained)
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_backward_into_an_inner_input(twice: bool) -> None:
+    """An input of backward that is no leaf retains its gradient from then on; named twice, it gets it once."""
+
+    def gradient(m: ModuleType) -> object:
+        x = leaf(m)
+        y = x * 2
+        (y * y).sum().backward(inputs=[y, y] if twice else [y])
+        return [y.retains_grad, y.grad, x.grad]
+
+    assert_agrees(gradient)
+
+
+def test_backward_into_a_leaf_named_twice() -> None:
+    def gradient(m: ModuleType) -> object:
+        x = leaf(m)
+        (x * x).sum().backward(inputs=[x, x])
+        return x.grad
+
+    assert_agrees(gradient)
+
+
+def test_leaf_that_stopped_requiring_grad_gets_none() -> None:
+    def gradient(m: ModuleType) -> object:
+        x, w = leaf(m), leaf(m)
+        y = (x * w).sum()
+        x.requires_grad_(False)
+        y.backward()
+        return [x.grad, w.grad]
+
+    assert_agrees(gradient)
+
+
+def test_materialized_gradients_under_create_graph_require_grad() -> None:
+    def facts(m: ModuleType) -> object:
+        x, unused = leaf(m), leaf(m)
+        found = m.autograd.grad((x * x).sum(), [x, unused], create_graph=True, materialize_grads=True)
+        return [[g, g.requires_grad] for g in found]
+
+    assert_agrees(facts)
+
+
 def test_cycles_are_collected() -> None:
     """A graph that holds a Python object which holds the graph: the gc must see through it."""
     for _ in range(10):
