@@ -87,7 +87,7 @@ ENTRIES: tuple[Entry, ...] = (
         S(t(2, 3, lo=-3.0, hi=3.0), beta=2, threshold=3),
         special(lit([25.0, 20.0, -25.0])),
     ),
-    function("nn.functional.logsigmoid", *elementwise()),
+    function("nn.functional.logsigmoid", *elementwise(), covers=("log_sigmoid",)),
     function(
         "nn.functional.hardtanh",
         *elementwise(-0.9, 0.9),

@@ -288,4 +288,11 @@ ENTRIES: tuple[Entry, ...] = (
         S(lit([0.0, 1.0, 0.0, 3.0], layout="s")),
         grad=False,
     ),
+    both(
+        "argwhere",
+        S(lit([[0.0, 1.0], [2.0, 0.0]])),
+        S(lit([0.0, 0.0])),
+        S(t(0, 2)),
+        grad=False,
+    ),
 )

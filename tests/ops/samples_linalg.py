@@ -39,7 +39,7 @@ def equation(text: str, *shapes: tuple[int, ...]) -> Sample:
 
 
 ENTRIES: tuple[Entry, ...] = (
-    both("matmul", *PAIRS, named=False, skip_dtypes=("bool",), bad=BAD, covers=("unsafe_view",)),
+    both("matmul", *PAIRS, named=False, skip_dtypes=("bool",), bad=BAD, covers=("_unsafe_view",)),
     written("operator @", operator.matmul, *PAIRS[:5], named=False),
     both(
         "mm",
