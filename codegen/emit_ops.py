@@ -384,7 +384,7 @@ class OpsEmitter:
         else:
             lines += self.run_forward(o, declarations)
             declarations.append("cdef Tensor result_")
-            lines.append("result_ = tensor_wrap(out_)")
+            lines.append(f'result_ = result_wrap(out_, b"{o.signature.name}")')
             if o.view:
                 lines.append(f"view_set(result_, {local(o.signature.arguments[0].name)})")
         if o.gradients:

@@ -28,3 +28,4 @@ cdef void error_take(Error* into) noexcept nogil                                
 cdef void error_clear() noexcept nogil
 cdef object error_exception(Error* error)                                       # the Python exception for it
 cdef int raise_pending() except -1                                              # raises the thread's error; RuntimeError if none was recorded
+cdef int raise_pending_in(const char* operation) except -1                       # the same; the message names the operation, if it did not

@@ -97,3 +97,16 @@ cdef int raise_pending() except -1:
     if e.kind == ERR_NONE:
         raise RuntimeError("cygrad: an operation failed without naming its error; please report this")
     raise error_exception(&e)
+
+
+cdef int raise_pending_in(const char* operation) except -1:
+    cdef Error e
+    cdef str text, name = operation.decode()
+    error_take(&e)
+    if e.kind == ERR_NONE:
+        return raise_pending()
+    exception = error_exception(&e)
+    text = exception.args[0]
+    if name.strip("_") not in text:
+        raise type(exception)(f"cygrad: {name}(): {text.removeprefix('cygrad: ')}")
+    raise exception

@@ -7,7 +7,8 @@ from cygrad._core.array cimport Array, IntList, array_incref, array_decref
 from cygrad._core.atomics cimport likely
 from cygrad._core.dtypes cimport ITEMSIZE
 from cygrad._core.node cimport ApplyC, ApplyRecorded, Node, NodeState, NodeType
-from cygrad._core.tensor cimport Tensor
+from cygrad._core.errors cimport raise_pending_in
+from cygrad._core.tensor cimport Tensor, tensor_wrap
 
 cdef extern from "Python.h":
     ctypedef struct PyThreadState:
@@ -131,3 +132,9 @@ cdef bint any_needs_grad(list tensors) noexcept
 # In-place variants: `result` (stolen) is written into self after shape and dtype are checked; self.version is bumped.
 cdef int inplace_write(Tensor self, Array* result, const char* operation) except -1
 cdef Tensor inplace_old(Tensor self)                                             # a copy of the value before the write, for a formula that reads it
+
+# The result of an operation as a Tensor (steals the reference); where it failed, the exception names the operation.
+cdef inline Tensor result_wrap(Array* a, const char* operation):
+    if a == NULL:
+        raise_pending_in(operation)
+    return tensor_wrap(a)

@@ -167,7 +167,9 @@ def grad(
         cotangents = _cotangents(roots, grad_outputs, "grad", create_graph)
         found = run_backward(roots, cotangents, keep, create_graph, targets, False) or []
     if materialize_grads:
-        return tuple(cygrad.zeros_like(x) if g is None else g for g, x in zip(found, targets, strict=True))
+        return tuple(
+            cygrad.zeros_like(x, requires_grad=create_graph) if g is None else g for g, x in zip(found, targets, strict=True)
+        )
     if not allow_unused:
         for i, g in enumerate(found):
             if g is None:
@@ -190,6 +192,10 @@ def _tensors(value: _TensorOrTensors, function: str, argument: str) -> tuple[Ten
     result = tuple(value)
     for i, item in enumerate(result):
         if not isinstance(item, Tensor):
+            if argument == "inputs":
+                raise RuntimeError(
+                    f"cygrad.autograd.{function}: all inputs have to be Tensors or GradientEdges, but got {type(item).__name__} as inputs[{i}]"
+                )
             raise TypeError(f"cygrad.autograd.{function}: {argument}[{i}] must be a Tensor, not {type(item).__name__}")
     return result
 
