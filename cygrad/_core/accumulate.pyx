@@ -38,6 +38,9 @@ cdef int accumulate_array(NodeState* s, Array* grad) noexcept nogil:
     cdef Array* target
     cdef Array* done
     cdef void* held
+    if not (<Tensor>s.payload).requires_grad_:       # switched off since the graph was recorded
+        array_decref(grad)
+        return 0
     if not can_keep(grad):
         kept = NULL
     take(s)
@@ -77,7 +80,10 @@ cdef extern from *:
 
 cdef int accumulate_tensor(NodeState* s, Tensor grad) except -1:
     cdef Tensor leaf = <Tensor>s.payload
-    cdef Tensor held = grad_of(leaf)
+    cdef Tensor held
+    if not leaf.requires_grad_:
+        return 0
+    held = grad_of(leaf)
     if held is None:
         if grad_enabled():
             leaf.grad = recorded_ops.clone(grad)

@@ -45,6 +45,8 @@ cdef extern from "<time.h>" nogil:
 
 cdef enum:
     MAX_INLINE = 64                  # gradients of one Node that live on the stack
+    NO_CAPTURE = -1                  # Scratch.capture: nothing is asked for here
+    HOOKS_ONLY = -2                  # a root that no input needs: only its hooks run
 
 
 # ---- discovery ------------------------------------------------------------------------------------------------------
@@ -185,7 +187,7 @@ cdef int deliver(GraphTask* t, NodeState* s, int nr, Array* grad) noexcept nogil
             lock(t)
         sc.grads[nr] = grad
     sc.dependencies -= 1
-    ready = sc.dependencies == 0 and (sc.needed or sc.capture >= 0)
+    ready = sc.dependencies == 0 and (sc.needed or sc.capture != NO_CAPTURE)
     if ready and task_push(t, s, needs_gil(t, s)) != 0:
         unlock(t)
         return -1
@@ -334,7 +336,7 @@ cdef int deliver_tensor(GraphTask* t, NodeState* s, int nr, Tensor grad) except 
         Py_INCREF(grad)
         sc.grads[nr] = <void*>grad
     sc.dependencies -= 1
-    if sc.dependencies == 0 and (sc.needed or sc.capture >= 0):
+    if sc.dependencies == 0 and (sc.needed or sc.capture != NO_CAPTURE):
         if task_push(t, s, True) != 0:
             raise_pending()
     return 0
@@ -530,12 +532,18 @@ cdef int run_task(GraphTask* t, NodeState** roots, int* root_nrs, void** root_gr
     for i in range(t.n_captures):
         if status != 0:
             break
+        if t.captures[i].node == NULL:
+            continue
         sc = task_scratch(t, t.captures[i].node)
         if sc != NULL:
             t.captures[i].next = sc.capture
             sc.capture = i
     if status == 0 and t.pruned:
         status = mark_needed(t)
+        for i in range(n_roots):
+            sc = task_scratch(t, roots[i])
+            if sc.capture == NO_CAPTURE and not sc.needed and roots[i].flags & FLAG_HOOKS:
+                sc.capture = HOOKS_ONLY
     if status == 0:
         return seed(t, roots, root_nrs, root_grads, n_roots)
     return task_fail(t)
@@ -718,8 +726,9 @@ cdef int prepare_captures(GraphTask* t, tuple inputs, list kept) except -1:
         c[i].nr = 0
     for i in range(n):
         s = gradient_edge(inputs[i], &c[i].nr)
-        if s == NULL:
-            raise RuntimeError(f"cygrad: One of the differentiated Tensors does not require grad: inputs[{i}] is a view made under no_grad and has no place in the graph")
+        if s == NULL:                # a view made under no_grad: nothing can reach it
+            c[i].node = NULL
+            continue
         kept.append(node_of(s))
         Py_DECREF(node_of(s))
         c[i].node = s
