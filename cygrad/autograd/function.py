@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import ClassVar, ParamSpec, TypeVar, cast
+from types import MethodType
+from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, overload
 
 from cygrad._core.function import FunctionCtx, apply_function, refuse_derivative
 from cygrad._core.grad_mode import is_grad_enabled
@@ -21,6 +22,46 @@ __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_R_co = TypeVar("_R_co", covariant=True)
+
+
+# Note [The type of apply]
+# `apply` takes what the subclass's forward takes, without ctx, and returns what it returns. A descriptor says so: its
+# type depends on the class it is read from. A class whose forward has no ctx is known by its setup_context, which
+# returns None where the base's may return something else. Any in the base's methods lets a subclass choose its own
+# parameters and results, and in the protocols it stands for what they do not ask about.
+
+
+class _Undefined:
+    """What the base's setup_context would return, if it returned."""
+
+
+class _ForwardWithContext(Protocol[_P, _R_co]):
+    @staticmethod
+    def forward(ctx: Any, /, *args: _P.args, **kwargs: _P.kwargs) -> _R_co: ...  # noqa: ANN401
+
+
+class _ForwardAndSetup(Protocol[_P, _R_co]):
+    @staticmethod
+    def forward(*args: _P.args, **kwargs: _P.kwargs) -> _R_co: ...
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None: ...  # noqa: ANN401
+
+
+class _Apply:
+    """`Function.apply`; see Note [The type of apply]."""
+
+    __slots__ = ("_function",)
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        self._function: Callable[..., object] = getattr(function, "__func__", function)
+
+    @overload
+    def __get__(self, instance: object, owner: type[_ForwardAndSetup[_P, _R]]) -> Callable[_P, _R]: ...
+    @overload
+    def __get__(self, instance: object, owner: type[_ForwardWithContext[_P, _R]]) -> Callable[_P, _R]: ...
+    def __get__(self, instance: object, owner: type[object]) -> Callable[..., object]:
+        return MethodType(self._function, owner)
 
 
 class Function:
@@ -51,18 +92,18 @@ class Function:
         )
 
     @staticmethod
-    def forward(*args: object, **kwargs: object) -> object:
+    def forward(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         """The value: ``forward(ctx, *args)``, or ``forward(*args)`` where setup_context is defined."""
         raise NotImplementedError("cygrad: You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
-    def setup_context(ctx: FunctionCtx, inputs: tuple[object, ...], output: object) -> None:
-        """Fill ``ctx`` from the inputs and the output of a forward that has no ctx argument."""
+    def setup_context(*args: Any, **kwargs: Any) -> _Undefined | None:  # noqa: ANN401
+        """``setup_context(ctx, inputs, output)``: fill ``ctx`` for a forward that does not get it."""
         raise NotImplementedError("cygrad: setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx: FunctionCtx, *grad_outputs: object) -> object:
-        """The VJP: one gradient an output in, one an argument of forward out."""
+    def backward(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        """``backward(ctx, *grad_outputs)``, the VJP: one gradient an output in, one an argument of forward out."""
         raise NotImplementedError(
             "cygrad: You must implement either the backward or vjp method for your custom autograd.Function to use it "
             "with backward mode AD."
@@ -71,8 +112,8 @@ class Function:
     vjp = backward
 
     @staticmethod
-    def jvp(ctx: FunctionCtx, *grad_inputs: object) -> object:
-        """The JVP: one tangent an argument in, one an output out."""
+    def jvp(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        """``jvp(ctx, *grad_inputs)``, the JVP: one tangent an argument in, one an output out."""
         raise NotImplementedError(
             "cygrad: You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
@@ -86,18 +127,20 @@ class Function:
                 f"cygrad: {cls.__name__}: Implementing both 'backward' and 'vjp' for a custom Function is not allowed. "
                 "You should only implement one of them."
             )
-        return cls.vjp(ctx, *grad_outputs) if own_vjp else cls.backward(ctx, *grad_outputs)
+        backward: Callable[..., object] = cls.vjp if own_vjp else cls.backward
+        return backward(ctx, *grad_outputs)
 
-    @classmethod
-    def apply(cls, *args: object, **kwargs: object) -> object:
+    @_Apply
+    @staticmethod
+    def apply(owner: type[Function], *args: object, **kwargs: object) -> object:
         """Run forward on the arguments and record the Function as one Node, ``<name>Backward``.
 
         Keyword arguments are bound by the signature of forward; TypeError for unknown ones.
         """
-        setup = cls.setup_context is not Function.setup_context
+        setup = owner.setup_context is not Function.setup_context
         if kwargs:
-            args = cls._bind(setup, args, kwargs)
-        return apply_function(cls, cls.__name__ + "Backward", args, setup)
+            args = owner._bind(setup, args, kwargs)
+        return apply_function(owner, owner.__name__ + "Backward", args, setup)
 
     @classmethod
     def _bind(cls, setup: bool, args: tuple[object, ...], kwargs: dict[str, object]) -> tuple[object, ...]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import cygrad
 from cygrad import Size, Tensor
 from cygrad.autograd import Node
+from cygrad.autograd.function import Function, FunctionCtx, once_differentiable
 from cygrad.utils.hooks import RemovableHandle
 
 
@@ -195,6 +196,49 @@ def hooks(x: Tensor) -> None:
     x.register_hook(lambda grad: grad * 2)
     seen: list[Tensor] = []
     x.register_hook(seen.append)
+
+
+class Scaled(Function):
+    """A custom Function in the style with ctx."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, x: Tensor, factor: float = 2.0) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.mark_non_differentiable()
+        return x * factor
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, None]:
+        (x,) = ctx.saved_tensors
+        assert_type(x, Tensor)
+        assert_type(ctx.needs_input_grad, tuple[bool, ...])
+        return grad * 2, None
+
+
+class Both(Function):
+    """A custom Function in the style with setup_context."""
+
+    @staticmethod
+    def forward(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        return x * y, x + y
+
+    @staticmethod
+    def setup_context(ctx: FunctionCtx, inputs: tuple[Tensor, Tensor], output: tuple[Tensor, Tensor]) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: FunctionCtx, *grads: Tensor) -> tuple[Tensor, Tensor]:
+        x, y = ctx.saved_tensors
+        return grads[0] * y + grads[1], grads[0] * x + grads[1]
+
+
+def functions(a: Tensor, b: Tensor) -> None:
+    assert_type(Scaled.apply(a), Tensor)
+    assert_type(Scaled.apply(a, factor=3.0), Tensor)
+    assert_type(Both.apply(a, b), tuple[Tensor, Tensor])
+    Scaled.apply(a, "3")  # type: ignore[arg-type]
+    Both.apply(a)  # type: ignore[call-arg]
 
 
 def methods(a: Tensor, b: Tensor) -> None:
