@@ -120,6 +120,14 @@ class Form:
             parts.append(f"{name}: {text}" + (f" = {default}" if default is not None else ""))
         return parts
 
+    def exclude_flags(self, earlier: list[Form]) -> None:
+        """A flag for whose True an earlier form of the same parameters stands can only be False here."""
+        for form in earlier:
+            if form.names == self.names:
+                for k, (text, before) in enumerate(zip(self.types, form.types, strict=True)):
+                    if text == "bool" and before == "Literal[True]":
+                        self.types[k] = "Literal[False]"
+
     def covers(self, other: Form) -> bool:
         """Whether every call of `other` is one of this form, too."""
         if self.result != other.result or len(other.names) > len(self.names):
@@ -151,6 +159,8 @@ def forms(operations: list[Operation], method: bool, inplace: bool) -> list[Form
         variants = [Form(o, method, result)]
         if method and is_variadic(o):
             variants.insert(0, Form(o, method, result, one_by_one=True))
+        for form in variants:
+            form.exclude_flags(found)
         found += [f for f in variants if not any(earlier.covers(f) for earlier in found)]
     return found
 

@@ -97,10 +97,8 @@ from cygrad.autograd.grad_mode import (
 from cygrad.ops.broadcasting import broadcast_shapes as broadcast_shapes, broadcast_tensors as broadcast_tensors
 from cygrad.ops.contractions import einsum as einsum, tensordot as tensordot
 from cygrad.ops.selection import (
-    allclose as allclose,
     detach as detach,
     dropout as dropout,
-    take_along_dim as take_along_dim,
 )
 from cygrad.random import (
     Generator as Generator,
