@@ -84,13 +84,20 @@ class RecordedEmitter:
             return
         if single:
             body += [f"grad = <Tensor>grads_[{o.differentiable_outputs[0]}]", "if grad is None:", "    return out_"]
+        unpacked: set[str] = set()
+        repeated: set[str] = set()
         for edge, expression in enumerate(o.gradients.values()):
             writer = TensorWriter(self.module, saved_numbers(o), tensors, prefix=f"{edge}_")
             text = writer.tensor(expression)
             declarations += writer.declarations
+            # Unpacking may run a hook, which shall see each saved tensor once a backward.
+            used = [s.name for s in o.saved if uses(expression, s.name)]
             unpack = [
-                f"{local(s.name)} = unpack_tensor(node_, {saved[s.name]})" for s in o.saved if uses(expression, s.name)
+                (f"if {local(n)} is None: " if n in unpacked else "") + f"{local(n)} = unpack_tensor(node_, {saved[n]})"
+                for n in used
             ]
+            repeated.update(unpacked.intersection(used))
+            unpacked.update(used)
             if o.list_input:
                 body += [*unpack, f"return {text}"]
             else:
@@ -103,7 +110,7 @@ class RecordedEmitter:
         ]
         if single:
             head.append("    cdef Tensor grad")
-        head += [f"    cdef Tensor {local(s.name)}" for s in o.saved]
+        head += [f"    cdef Tensor {local(s.name)}{' = None' if s.name in repeated else ''}" for s in o.saved]
         self.body += ["", *head, *indented(declarations), *indented(body), ""]
         self.setup.append(f"NT_{o.identifier}.recorded = recorded_{o.identifier}")
 

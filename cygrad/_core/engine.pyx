@@ -22,7 +22,7 @@ from cygrad._core.dtypes cimport FLOAT32, FLOAT64
 from cygrad._core.errors cimport error_exception, raise_pending, fail, ERR_RUNTIME, ERR_NONE
 from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled
 from cygrad._core.graph_task cimport (
-    GraphTask, Capture, task_init, task_finish, task_claim, task_scratch, task_push, task_pop, task_fail)
+    GraphTask, Capture, RUN_LEAF, task_init, task_finish, task_claim, task_scratch, task_push, task_pop, task_fail)
 from cygrad._core.kernels.copy cimport cast
 from cygrad._core.kernels.reductions cimport sum_to
 from cygrad._core.kernels.ufuncs cimport binary, UF_ADD
@@ -30,7 +30,10 @@ from cygrad._core.memory cimport block_alloc, block_free
 from cygrad._core.node cimport (
     Node, NodeState, Edge, Scratch, node_of, node_track, node_release_saved, refuse_released, FLAG_ACCUMULATE, FLAG_PYTHON, FLAG_HOOKS, FLAG_RELEASED)
 from cygrad._core.recorded_ops cimport recorded_ops
-from cygrad._core.tensor cimport Tensor, tensor_wrap, gradient_edge, run_pre_hooks, grad_of, operators
+from cygrad._core.python_node cimport recorded_python
+from cygrad._core.tensor cimport Tensor, tensor_wrap, gradient_edge, grad_of, operators
+from cygrad._core.task_queries cimport task_current, task_set_current, run_callbacks
+from cygrad._core.tensor_hooks cimport run_tensor_hooks, run_prehooks, run_posthooks, run_accumulated
 from cygrad._core.workers cimport workers_invite, workers_leave, workers_notify, wait_for_work
 
 cdef extern from "<sched.h>" nogil:
@@ -393,11 +396,12 @@ cdef int run_node_python(GraphTask* t, NodeState* s) except -1:
     cdef Edge* e
     cdef Tensor grad
     cdef bint mode = grad_enabled()
+    cdef bint hooked = s.flags & FLAG_HOOKS != 0
     set_grad_enabled(t.recorded)
     try:
         grads = take_gradients(t, s, sc)
-        if s.flags & FLAG_HOOKS:
-            grads = run_pre_hooks(s, grads)
+        if hooked and not sc.needed:
+            run_tensor_hooks(s, grads)       # as torch: what is captured has seen the hooks only where nothing more runs here
         k = sc.capture
         while k >= 0:
             captured = grads[t.captures[k].nr]
@@ -410,11 +414,16 @@ cdef int run_node_python(GraphTask* t, NodeState* s) except -1:
             k = t.captures[k].next
         if not sc.needed:
             return 0
+        if hooked:
+            run_tensor_hooks(s, grads)
+            grads = run_prehooks(s, grads)
         if s.flags & FLAG_ACCUMULATE:
             if grads[0] is not None:
                 accumulate_tensor(s, grads[0])
+                if hooked:
+                    run_accumulated(s, grads)
             return 0
-        if all_none(grads):
+        if s.type.recorded != recorded_python and all_none(grads):
             out = [None] * s.n_edges
         elif t.recorded or s.type.apply == NULL or s.flags & FLAG_PYTHON:
             if s.flags & FLAG_RELEASED:
@@ -425,8 +434,8 @@ cdef int run_node_python(GraphTask* t, NodeState* s) except -1:
                 node_release_saved(s)
         else:
             out = apply_arrays(t, s, grads)
-        if s.hooks != NULL:
-            out = run_post_hooks(s, out, grads)
+        if hooked:
+            out = run_posthooks(s, out, grads)
         for i in range(s.n_edges):
             e = &s.edges[i]
             if e.next != NULL:
@@ -444,15 +453,9 @@ cdef bint all_none(list grads) noexcept:
     return True
 
 
-cdef list run_post_hooks(NodeState* s, list out, list grads):
-    for hook in list(<list>s.hooks):
-        replaced = hook(tuple(out), tuple(grads))
-        if replaced is not None:
-            out = list(replaced)
-    return out
-
-
 cdef int run_gil_node(GraphTask* t, NodeState* s) noexcept with gil:
+    cdef GraphTask* outer = task_current()
+    task_set_current(t)
     try:
         run_node_python(t, s)
         return 0
@@ -462,6 +465,8 @@ cdef int run_gil_node(GraphTask* t, NodeState* s) noexcept with gil:
             Py_INCREF(e)
             t.exception = <PyObject*>e
         return -1
+    finally:
+        task_set_current(outer)
 
 
 cdef int check_signals(GraphTask* t) noexcept with gil:
@@ -535,7 +540,9 @@ cdef int run_task(GraphTask* t, NodeState** roots, int* root_nrs, void** root_gr
         if t.captures[i].node == NULL:
             continue
         sc = task_scratch(t, t.captures[i].node)
-        if sc != NULL:
+        if sc != NULL and t.captures[i].next == RUN_LEAF:
+            sc.needed = True
+        elif sc != NULL:
             t.captures[i].next = sc.capture
             sc.capture = i
     if status == 0 and t.pruned:
@@ -622,7 +629,7 @@ def run_backward(
             if accumulate:
                 for i in range(n_inputs):
                     inputs[i].retain_grad()
-            prepare_captures(&t, inputs, kept)
+            prepare_captures(&t, inputs, kept, accumulate)
         if create_graph:
             run_recorded(&t, root_nodes, root_nrs, root_grads, n)
         else:
@@ -633,8 +640,10 @@ def run_backward(
                     workers_leave(&t)
         if t.failed:
             raise_failure(&t)
-        if inputs is not None:
-            result = collect(&t, inputs, accumulate)
+        if inputs is not None and not accumulate:      # else leaves had their AccumulateGrad, and others kept theirs by retain_grad
+            result = collect(&t)
+        if t.callbacks != NULL:
+            run_callbacks(&t)
     finally:
         drop_roots(&t, root_grads, len(kept) if len(kept) < n else n)
         block_free(room, size)
@@ -669,12 +678,15 @@ cdef int backward_scalar(Tensor root, bint keep_graph) except -1:
             workers_leave(&t)
         if grad != NULL:
             array_decref(<Array*>grad)
-    if t.failed:
+    if t.failed or t.callbacks != NULL:
         try:
-            raise_failure(&t)
+            if t.failed:
+                raise_failure(&t)
+            run_callbacks(&t)
         finally:
             task_finish(&t)
-    task_finish(&t)
+    else:
+        task_finish(&t)
     return 0
 
 operators.backward_scalar = backward_scalar
@@ -712,7 +724,7 @@ cdef int run_recorded(GraphTask* t, NodeState** roots, int* nrs, void** grads, i
     return 0
 
 
-cdef int prepare_captures(GraphTask* t, tuple inputs, list kept) except -1:
+cdef int prepare_captures(GraphTask* t, tuple inputs, list kept, bint accumulate) except -1:
     cdef int i, n = len(inputs)
     cdef NodeState* s
     cdef Capture* c = <Capture*>block_alloc(n * sizeof(Capture))
@@ -732,10 +744,12 @@ cdef int prepare_captures(GraphTask* t, tuple inputs, list kept) except -1:
         kept.append(node_of(s))
         Py_DECREF(node_of(s))
         c[i].node = s
+        if accumulate and s.flags & FLAG_ACCUMULATE:
+            c[i].next = RUN_LEAF
     return 0
 
 
-cdef list collect(GraphTask* t, tuple inputs, bint accumulate):
+cdef list collect(GraphTask* t):
     cdef list result = []
     cdef int i
     cdef Tensor leaf
@@ -746,24 +760,7 @@ cdef list collect(GraphTask* t, tuple inputs, bint accumulate):
             result.append(<object>t.captures[i].grad)
         else:
             result.append(tensor_wrap(array_incref(<Array*>t.captures[i].grad)))
-    if accumulate:
-        for i in range(t.n_captures):
-            leaf = inputs[i]
-            if result[i] is None or named_before(t, i):
-                continue
-            if leaf.grad_fn_ is None:            # others keep theirs by retain_grad
-                accumulate_tensor(t.captures[i].node, result[i])
-        return None
     return result
-
-
-cdef bint named_before(GraphTask* t, int i) noexcept:
-    # The same input twice gets its gradient once.
-    cdef int k
-    for k in range(i):
-        if t.captures[k].node == t.captures[i].node and t.captures[k].nr == t.captures[i].nr:
-            return True
-    return False
 
 
 cdef int raise_failure(GraphTask* t) except -1:

@@ -4,9 +4,10 @@
 # forward runs with nothing recorded. Its Node has one edge a Tensor argument and one gradient in for each output, and its payload is the context, whose
 # `apply` is the VJP. What forward saved lies in the Node like any operation's saved tensors: an input with its edge, an output without a reference
 # to this Node, so that neither makes a cycle. A saved tensor that is neither was computed inside forward and has no history: under create_graph a second
-# derivative through it would be silently zero, so it comes back with a Node that refuses (Node "DelayedError").
+# derivative through it would be silently zero, so it comes back with a Node that refuses (Node "DelayedError"). A tensor from outside that has a history of
+# its own is kept with it (save_elsewhere). The context knows its Node by a borrowed pointer (`home`), which the Node's end clears; attributes that the Node
+# itself lacks are looked up on its context, which in torch is the same object.
 
-import inspect
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport uint64_t
@@ -17,10 +18,12 @@ from cygrad._core.dtypes cimport is_integral_code
 from cygrad._core.errors cimport raise_pending
 from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled
 from cygrad._core.node cimport (
-    Node, NodeState, NodeType, Edge, node_new, node_of, node_register, node_track, node_release_saved, refuse_released, saved_check, payload_of, intlist_save,
+    Node, NodeState, NodeType, Edge, saved_tensor_new, node_new, node_of, node_register, node_track, node_release_saved, refuse_released, saved_check, payload_of, intlist_save,
     FLAG_PYTHON, FLAG_RELEASED, FLAG_TRACKED)
+from cygrad._core.node_hooks cimport FLAG_PACKED
 from cygrad._core.python_node cimport recorded_python
 from cygrad._core.recorded_ops cimport recorded_ops
+from cygrad._core.saved_hooks cimport save_elsewhere, unpack_elsewhere
 from cygrad._core.tensor cimport (
     Tensor, tensor_wrap, edge_set, save_input, save_output, history_set, needs_grad, unpack_tensor, view_set_kind, version_bump, inplace_check_recorded,
     inplace_history, grad_fn_fresh, VIEW_CUSTOM)
@@ -29,22 +32,24 @@ from cygrad._core.writes cimport zeros_like_array
 cdef dict _classes = {}              # (name, outputs, saved) -> NodeType*; the first of a name makes the Python class
 cdef dict _python_classes = {}
 cdef list _kept = []
+cdef enum:
+    MANY = 256                       # saved tensors of one Function that share these two tables
 cdef const char* _saved_names[256]
 cdef char _saved_kinds[256]
 cdef int _k
-for _k in range(256):
+for _k in range(MANY):
     _saved_names[_k] = b"tensors"
     _saved_kinds[_k] = b"l"
 
 
 cdef NodeType* function_type(str name, int n_outputs, int n_saved) except NULL:
     cdef NodeType* t
+    cdef int k
+    cdef bytes kinds
     key = (name, n_outputs, n_saved)
     found = _classes.get(key)
     if found is not None:
         return <NodeType*><size_t>found
-    if n_saved > 256:
-        raise RuntimeError(f"cygrad: {name}: save_for_backward takes at most 256 tensors, but got {n_saved}")
     t = <NodeType*>calloc(1, sizeof(NodeType))
     if t == NULL:
         raise MemoryError("cygrad: out of memory for a Node class")
@@ -55,14 +60,51 @@ cdef NodeType* function_type(str name, int n_outputs, int n_saved) except NULL:
     t.n_saved = n_saved
     t.saved_names = _saved_names
     t.saved_scalar = _saved_kinds
+    if n_saved > MANY:
+        t.saved_names = <const char**>calloc(n_saved, sizeof(char*))
+        kinds = b"l" * n_saved
+        if t.saved_names == NULL:
+            raise MemoryError("cygrad: out of memory for a Node class")
+        _kept.append(kinds)
+        t.saved_scalar = kinds
+        for k in range(n_saved):
+            t.saved_names[k] = b"tensors"
     t.recorded = recorded_python
+    t.finalize = function_finalize
     if name in _python_classes:
         t.cls = <PyTypeObject*><PyObject*>_python_classes[name]
     else:
         node_register(t)
         _python_classes[name] = <object>t.cls
+        complete_class(<object>t.cls)
     _classes[key] = <size_t>t
     return t
+
+
+cdef void function_finalize(NodeState* s) noexcept:
+    # (a DelayedError has a payload of another kind)
+    if s.payload != NULL and isinstance(<object>s.payload, FunctionCtx):
+        (<FunctionCtx>s.payload).home = NULL
+
+
+cdef int complete_class(object cls) except -1:
+    # What torch's Nodes of Functions show: the context's attributes.
+    def lookup(Node node, str name):
+        if node.s.payload != NULL and isinstance(<object>node.s.payload, FunctionCtx):
+            try:
+                return getattr(<object>node.s.payload, name)
+            except AttributeError:
+                pass
+        raise AttributeError(f"cygrad: {node.name()} has no attribute '{name}', and neither has its context")
+
+    def raw(Node node):
+        cdef int k
+        return tuple([saved_tensor_new(node, k) for k in range(node.s.n_saved)])
+
+    cls.__getattr__ = lookup
+    cls._raw_saved_tensors = property(raw)
+    return 0
+
 
 cdef class FunctionCtx:
     """What the forward of a custom Function leaves for its backward; any attribute may be set on it.
@@ -71,7 +113,7 @@ cdef class FunctionCtx:
     """
 
     cdef readonly tuple needs_input_grad
-    cdef Node node                       # the Function's Node, while backward runs (else it would be a cycle)
+    cdef NodeState* home                 # the Function's Node (borrowed), NULL before there is one and after its end
     cdef tuple to_save
     cdef readonly tuple saved_for_forward
     cdef tuple dirty
@@ -80,7 +122,6 @@ cdef class FunctionCtx:
     cdef object function                 # the Function class
     cdef list arguments                  # for each argument: its edge, or -1
     cdef list output_geometry            # for each output: (shape, dtype) of a Tensor, else None: zeros are made like this
-    cdef object kept                     # saved tensors with a history of their own (not inputs, not outputs): slot -> Tensor
     cdef bint clear_on_access
     cdef dict __dict__
     cdef object __weakref__
@@ -128,15 +169,16 @@ cdef class FunctionCtx:
         """
         cdef int k
         cdef list out
-        if self.node is None:
+        cdef Node node
+        if self.home == NULL:
             return self.saved_for_forward if self.saved_for_forward is not None else (self.to_save or ())
-        if self.node.s.flags & FLAG_RELEASED:
-            refuse_released(&self.node.s)
+        if self.home.flags & FLAG_RELEASED:
+            refuse_released(self.home)
             raise_pending()
-        out = [self.unpack(k) for k in range(self.node.s.n_saved)]
+        node = node_of(self.home)            # an unpack hook may drop the graph
+        out = [self.unpack(node, k) for k in range(node.s.n_saved)]
         if self.clear_on_access:
-            node_release_saved(&self.node.s)
-            self.kept = None
+            node_release_saved(&node.s)
         return tuple(out)
 
     @property
@@ -144,38 +186,47 @@ cdef class FunctionCtx:
         """The old name of ``saved_tensors``."""
         return self.saved_tensors
 
-    cdef object unpack(self, int k):
-        cdef NodeState* s = &self.node.s
+    def name(self) -> str:
+        """The name of the Function's Node, such as ``SquareBackward``."""
+        return self.function.__name__ + "Backward"
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The edges of the Function's Node; empty while there is none."""
+        return () if self.home == NULL else node_of(self.home).next_functions
+
+    @property
+    def metadata(self) -> dict[str, object]:
+        """The dict of the user's own that the Function's Node keeps. RuntimeError while there is no Node."""
+        if self.home == NULL:
+            raise RuntimeError(f"cygrad: {self.name()}: the Node, which keeps the metadata, is made after forward has run")
+        return node_of(self.home).metadata
+
+    cdef object unpack(self, Node node, int k):
+        cdef NodeState* s = &node.s
         cdef Tensor t
-        if self.kept is not None and k in self.kept:
-            if saved_check(s, k) != 0:
-                raise_pending()
-            return self.kept[k]
+        if saved_check(s, k) != 0:
+            raise_pending()
+        if s.flags & FLAG_PACKED:
+            t = unpack_elsewhere(node, k)
+            if t is not None:
+                return t
         t = unpack_tensor(s, k)
         if t is not None and s.saved[k].edge == -3 and grad_enabled() and not is_integral_code(t.a.dtype):
             # computed inside forward, without a history
             history_set(t, delayed_error(f"{self.function.__name__}: the second derivative would be wrong: it goes through a tensor that was computed inside forward "
-                        "and saved, which has no history. Return it as an output of forward, or compute it again in backward from saved inputs.", self.node), 0)
+                        "and saved, which has no history. Return it as an output of forward, or compute it again in backward from saved inputs.", node), 0)
         return t
 
     cdef list vjp(self, Node node, list grads, uint64_t need):
-        cdef int k, edge
-        cdef list out
-        cdef tuple previous = self.needs_input_grad
+        cdef int k
         if self.materialize:
             for k in range(len(grads)):
                 if grads[k] is None and self.output_geometry[k] is not None:
                     shape, dtype = self.output_geometry[k]
                     import cygrad
                     grads[k] = cygrad.zeros(shape, dtype=dtype)
-        self.node = node
-        self.needs_input_grad = tuple([edge >= 0 and need >> edge & 1 != 0 for edge in self.arguments])
-        try:
-            returned = self.function._backward(self, *grads)
-        finally:
-            self.node = None
-            self.needs_input_grad = previous
-        return self.collect(node, returned)
+        return self.collect(node, self.function._backward(self, *grads))
 
     cdef list collect(self, Node node, object returned):
         cdef list out = [None] * node.s.n_edges
@@ -194,8 +245,11 @@ cdef class FunctionCtx:
         for k in range(n):
             if given[k] is not None and not isinstance(given[k], Tensor):
                 raise RuntimeError(f"cygrad: function {name}: expected Variable or None (got {type(given[k]).__name__}) as gradient {k}")
-            if self.arguments[k] < 0 or given[k] is None:
+            if given[k] is None:
                 continue
+            if self.arguments[k] < 0:
+                raise RuntimeError(f"cygrad: function {name} returned a gradient different from None at position {k + 1}, but the corresponding forward input was not a "
+                                   "Variable")
             grad = given[k]
             e = &node.s.edges[<int>self.arguments[k]]
             if e.next == NULL:
@@ -345,6 +399,7 @@ cdef tuple record(FunctionCtx ctx, str name, tuple args, tuple outputs, int n_te
                 which += 1
         Py_INCREF(ctx)
         n.s.payload = <PyObject*>ctx
+        ctx.home = &n.s
         node_track(n)
         ctx.output_geometry = [None] * len(outputs)
     for k in range(len(outputs)):
@@ -445,10 +500,7 @@ cdef int save_all(FunctionCtx ctx, Node n, tuple args, tuple outputs, tuple sett
         if i >= 0:
             save_input(n, k, t, <int>ctx.arguments[i])
         elif t.grad_fn_ is not None or t.requires_grad_:
-            save_input(n, k, t, -1)
-            if ctx.kept is None:
-                ctx.kept = {}
-            ctx.kept[k] = t
+            save_elsewhere(n, k, t)
         else:
             save_input(n, k, t, -3)
     return 0

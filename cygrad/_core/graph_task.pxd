@@ -14,8 +14,11 @@ from cygrad._core.node cimport NodeState, Scratch, FLAG_ACCUMULATE
 cdef struct Capture:          # one of `inputs`: the gradient that reaches input number nr of a Node
     NodeState* node
     int nr
-    int next                  # another capture of the same Node, or -1
+    int next                  # another capture of the same Node, or -1; RUN_LEAF: nothing is captured, the leaf's AccumulateGrad runs
     void* grad                # Array* or Tensor, owned
+
+cdef enum:
+    RUN_LEAF = -2
 
 cdef struct NodeHeap:         # highest priority first
     NodeState** v
@@ -44,6 +47,8 @@ cdef struct GraphTask:
     bint failed
     Error error               # of the first failure without the GIL
     PyObject* exception       # or the Python exception, owned
+    long id                   # given when first asked for; no other task of this process has it
+    PyObject* callbacks       # list of what queue_callback was given, owned; NULL: none
     GraphTask* next_open      # list of tasks that want workers (workers.pyx)
     NodeState* claimed_inline[64]
 

@@ -4,6 +4,7 @@ from cpython.ref cimport Py_DECREF
 from libc.string cimport memset, memcpy
 from libcpp.unordered_map cimport unordered_map
 from cython.operator cimport dereference
+from cpython.ref cimport Py_XDECREF
 from cygrad._core.array cimport array_decref
 from cygrad._core.errors cimport error_take, error_clear, fail_memory, ERR_NONE
 from cygrad._core.memory cimport block_alloc, block_free
@@ -209,6 +210,8 @@ cdef void task_finish(GraphTask* t) noexcept:
     if t.captures != NULL:
         block_free(t.captures, t.n_captures * sizeof(Capture))
         t.captures = NULL
+    Py_XDECREF(t.callbacks)
+    t.callbacks = NULL
 
 
 cdef void del_map(ScratchMap* m) noexcept:

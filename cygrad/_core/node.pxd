@@ -85,8 +85,8 @@ cdef struct NodeState:
     PyObject* object         # the Node this is inside of (borrowed)
     # Python objects, owned, NULL for none (with the GIL: Note [Ownership and locks of the graph])
     PyObject* payload        # what this Node serves: the leaf of an AccumulateGrad, the context of a custom Function
-    PyObject* pre_hooks      # list of callables on the list of gradients that arrive (tensor hooks and retain_grad among them)
-    PyObject* hooks          # list of callables (grad_inputs, grad_outputs) after apply
+    PyObject* pre_hooks      # NodeHooks: hooks before apply, retained grads, packed saved tensors (node_hooks.pxd)
+    PyObject* hooks          # HookTable of callables (grad_inputs, grad_outputs) after apply
     PyObject* meta           # dict: metadata, made when asked for
     NodeType* type
     uint64_t sequence        # made later = larger

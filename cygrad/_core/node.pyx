@@ -10,6 +10,7 @@ from cygrad._core.atomics cimport atomic_load, likely, unlikely
 from cygrad._core.dtypes cimport dtype_object, dtype_cname
 from cygrad._core.errors cimport fail, raise_pending, ERR_RUNTIME
 from cygrad._core.memory cimport block_alloc, block_free, live_add, LIVE_NODES
+from cygrad._core.node_hooks cimport hooks_at, drop_packed, FLAG_PACKED, NodeHooks
 
 cdef extern from "Python.h":
     ctypedef struct PyGetSetDef:
@@ -101,12 +102,42 @@ cdef class Node:
             node_track(self)
         return <dict>self.s.meta
 
+    def register_prehook(self, fn):
+        """Call ``fn(grad_outputs)`` before this Node runs, with a tuple of the gradients that arrive (None where there is none).
+
+        A tuple of the same length that it returns replaces them. Returns a handle whose ``remove()`` takes the hook away.
+        """
+        from cygrad.utils.hooks import HookTable, RemovableHandle
+        cdef NodeHooks mine = hooks_at(&self.s.pre_hooks)
+        if mine.before is None:
+            mine.before = HookTable()
+        return hook_store(self, RemovableHandle(mine.before), mine.before, fn)
+
+    def register_hook(self, fn):
+        """Call ``fn(grad_inputs, grad_outputs)`` after this Node ran, with tuples of the gradients it computed and of those that had arrived.
+
+        A tuple that it returns replaces ``grad_inputs``. Returns a handle whose ``remove()`` takes the hook away.
+        """
+        from cygrad.utils.hooks import HookTable, RemovableHandle
+        if self.s.hooks == NULL:
+            created = HookTable()
+            Py_INCREF(created)
+            self.s.hooks = <PyObject*>created
+        return hook_store(self, RemovableHandle(<object>self.s.hooks), <object>self.s.hooks, fn)
+
     def _sequence_nr(self) -> int:
         """Nodes made later have larger numbers; the engine runs larger ones first."""
         return self.s.sequence
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {<size_t><void*>self:#x}>"
+
+
+cdef object hook_store(Node n, object handle, object table, object hook):
+    table[handle.id] = hook
+    n.s.flags |= FLAG_HOOKS
+    node_track(n)
+    return handle
 
 
 cdef class SavedTensor:
@@ -119,6 +150,15 @@ cdef class SavedTensor:
     def data(self) -> object:
         """The saved tensor, unpacked: RuntimeError if it was freed or overwritten since."""
         return unpack_hook(&self.node.s, self.slot)
+
+    def register_hooks(self, pack_hook, unpack_hook) -> None:
+        """Replace what is kept by ``pack_hook(tensor)``, called now; the tensor is made again by ``unpack_hook`` on that, whenever it is needed.
+
+        RuntimeError if the tensor was freed, if None was saved, if it has hooks already, or if ``pack_hook`` writes to its argument; TypeError for hooks
+        of the wrong signature.
+        """
+        from cygrad._core.saved_hooks import register
+        register(self.node, self.slot, pack_hook, unpack_hook)
 
 
 # ---- making ---------------------------------------------------------------------------------------------------------
@@ -228,6 +268,9 @@ cdef void node_release_saved(NodeState* s) noexcept nogil:
             if s.saved[i].version_owner != NULL:
                 array_decref(s.saved[i].version_owner)
                 s.saved[i].version_owner = NULL
+    if unlikely(s.flags & FLAG_PACKED):
+        drop_packed(s.pre_hooks)
+        any_saved = True
     if any_saved:
         s.flags |= FLAG_RELEASED
 

@@ -31,7 +31,7 @@ cdef class Tensor:
     cdef object view_replay           # views that as_strided cannot make again: a function of the base, else None
     cdef int view_kind                # views: a ViewKind
     cdef long view_version            # views: the version at which grad_fn_ was right
-    cdef object hooks_                # dict of tensor hooks, or None
+    cdef object hooks_                # HookTables (tensor_hooks.pyx), or None
     cdef object __weakref__
     cdef PyObject* attributes         # the instance's __dict__, made by Python when first written (Cython's own would be made for each tensor)
 
@@ -70,6 +70,7 @@ cdef int inplace_history(Tensor t, Node n) except -1                      # the 
 
 cdef int grad_lock_take(Tensor t) noexcept                                # with the GIL
 cdef Tensor grad_of(Tensor t)                                             # the .grad as a Tensor, or None
+cdef int grad_store(Tensor t, object value) except -1                     # sets .grad to a Tensor or None, unchecked
 cdef int array_replace(Tensor t, Array* a) except -1                      # t shows other memory (steals the reference); its version follows
 
 # Operators ("a + b"): filled by operators.pyx, one floor above, since operations need Tensor.
@@ -93,9 +94,6 @@ cdef struct OperatorTable:
     BackwardOperator backward_scalar     # the common case of backward(), without a way through Python: engine.pyx
 
 cdef OperatorTable operators
-
-# Hooks of the engine: runs the pre-hooks of a Node on its list of gradients (Tensor | None) and returns the list.
-cdef list run_pre_hooks(NodeState* s, list grads)
 
 ctypedef int (*BufferHook)(Tensor t, Py_buffer* buffer, int flags) except -1
 cdef void set_buffer_hook(BufferHook hook) noexcept       # interop.pyx, one floor above

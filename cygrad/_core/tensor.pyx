@@ -1,7 +1,6 @@
 # Tensor: an Array with its place in the graph. Contract and notes: tensor.pxd. Operations are generated and installed as methods; operators come
 # through the table `operators`; how tensors are made from Python data is in creation.pyx, what they give to NumPy in interop.pyx.
 
-import weakref
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF, Py_DECREF, Py_XDECREF
@@ -19,6 +18,7 @@ from cygrad._core.grad_mode cimport grad_enabled
 from cygrad._core.node cimport (
     node_new, node_register, node_track, node_of, payload_of, saved_check, set_unpack_hook, intlist_save, Edge, SavedArray,
     FLAG_ACCUMULATE, FLAG_HOOKS, FLAG_TRACKED)
+from cygrad._core.node_hooks cimport watchers, watched, FLAG_PACKED, WATCH_SAVING, WATCH_WRITING
 from cygrad._core.size cimport size_new
 
 __all__ = ["Tensor"]
@@ -250,39 +250,6 @@ cdef class Tensor:
     def retains_grad(self) -> bool:
         """Whether this non-leaf keeps its gradient (see ``retain_grad``)."""
         return self.retains_grad_
-
-    def retain_grad(self) -> None:
-        """Let ``backward()`` fill ``.grad`` of this non-leaf too. No effect on leaves; RuntimeError if the tensor does not require grad."""
-        if not needs_grad(self):
-            raise RuntimeError("cygrad: can't retain_grad on Tensor that has requires_grad=False")
-        grad_fn_fresh(self)
-        if self.grad_fn_ is None or self.retains_grad_:
-            return
-        hook_add(&self.grad_fn_.s, RetainGrad(self))
-        self.retains_grad_ = True
-
-    def register_hook(self, hook):
-        """Call ``hook(grad)`` when the gradient of this tensor has been computed; a tensor it returns replaces the gradient.
-
-        Returns a handle whose ``remove()`` takes the hook away. RuntimeError if the tensor does not require grad.
-        """
-        from cygrad.utils.hooks import RemovableHandle
-        cdef NodeState* s
-        if not needs_grad(self):
-            raise RuntimeError("cygrad: cannot register a hook on a tensor that doesn't require gradient")
-        grad_fn_fresh(self)
-        if self.hooks_ is None:
-            from cygrad.utils.hooks import HookTable
-            self.hooks_ = HookTable()
-        handle = RemovableHandle(self.hooks_)
-        if self.grad_fn_ is not None:
-            if not self.hooks_:
-                hook_add(&self.grad_fn_.s, TensorHooks(self.hooks_, self.output_nr_))
-        elif self.accumulator != NULL:
-            self.accumulator.flags |= FLAG_HOOKS
-            node_track(node_of(self.accumulator))
-        self.hooks_[handle.id] = hook
-        return handle
 
     def detach(self):
         """A tensor that shares memory and version counter, outside of the graph."""
@@ -675,7 +642,7 @@ cdef NodeState* gradient_edge(Tensor t, int* nr) except? NULL:
         n.s.payload = <PyObject*>t
         t.accumulator = &n.s
         if t.hooks_ is not None or t.attributes != NULL:
-            if t.hooks_:
+            if t.hooks_ is not None:
                 n.s.flags |= FLAG_HOOKS
             node_track(n)
         Py_INCREF(n)
@@ -707,19 +674,19 @@ cdef int save_input(Node n, int slot, Tensor t, int edge) except -1:
     cdef SavedArray* s = &n.s.saved[slot]
     if t is None:
         return 0
+    if unlikely(watchers.threads) and watched() & WATCH_SAVING and not (t.a.flags & WRAPPED):
+        return watchers.save(n, slot, t, edge)
     s.array = array_incref(t.a)
     s.version = t.version
     s.version_owner = array_incref(t.own_version)
     s.expected = atomic_load(&t.version.value)
     s.edge = edge
-    s.output_nr = 0
     return 0
 
 
 cdef int save_output(Node n, int slot, Tensor result, int output_nr) except -1:
-    save_input(n, slot, result, -2)
     n.s.saved[slot].output_nr = output_nr
-    return 0
+    return save_input(n, slot, result, -2)
 
 
 cdef int history_set(Tensor result, Node n, int output_nr) except -1:
@@ -738,7 +705,7 @@ cdef Tensor unpack_tensor(NodeState* s, int k):
     if saved_check(s, k) != 0:
         raise_pending()
     if saved.array == NULL:
-        return None
+        return watchers.unpack(node_of(s), k) if s.flags & FLAG_PACKED else None
     origin = NULL
     if saved.edge == -2:
         origin = s
@@ -831,6 +798,8 @@ cdef int inplace_check(Tensor t, const char* operation) except -1:
 cdef int inplace_check_recorded(Tensor t, bint recorded, const char* operation) except -1:
     cdef int i
     cdef Tensor base
+    if unlikely(watchers.threads) and watched() & WATCH_WRITING:
+        watchers.write(t)
     if t.a.storage.read_only:
         raise RuntimeError(f"cygrad: {operation.decode()}: the memory of this tensor is read-only (it came from an array that is not writeable); work on a clone()")
     for i in range(t.a.ndim):
@@ -866,22 +835,12 @@ cdef int inplace_history(Tensor t, Node n) except -1:
         return 0
     t.hooks_ = None              # they stay with the Node of the old value
     if retains:
-        retain_move(t)
+        # retain_grad follows the tensor to its new grad_fn: the old Node no longer keeps its gradient
+        from cygrad._core.tensor_hooks import retain_stop
+        retain_stop(t)
     history_set(t, n, 0)
     if retains:
-        t.retains_grad_ = False
         t.retain_grad()
-    return 0
-
-
-cdef int retain_move(Tensor t) except -1:
-    # retain_grad follows the tensor to its new grad_fn: the old Node no longer keeps its gradient.
-    cdef list hooks
-    if t.grad_fn_ is not None and t.grad_fn_.s.pre_hooks != NULL:
-        hooks = <list>t.grad_fn_.s.pre_hooks
-        for hook in list(hooks):
-            if type(hook) is RetainGrad and (<RetainGrad>hook).tensor() is t:
-                hooks.remove(hook)
     return 0
 
 
@@ -922,87 +881,6 @@ cdef int grad_store(Tensor t, object value) except -1:
     spin_unlock(&t.grad_lock)
     array_decref(waiting)
     return 0
-
-
-# ---- hooks ----------------------------------------------------------------------------------------------------------
-
-cdef int hook_add(NodeState* s, object hook) except -1:
-    cdef list hooks
-    if s.pre_hooks == NULL:
-        hooks = []
-        Py_INCREF(hooks)
-        s.pre_hooks = <PyObject*>hooks
-    (<list>s.pre_hooks).append(hook)
-    s.flags |= FLAG_HOOKS
-    node_track(node_of(s))
-    return 0
-
-
-cdef class TensorHooks:
-    """The hooks of one non-leaf tensor, called on its entry of the gradients that reach its Node."""
-
-    cdef object hooks            # a HookTable: a subclass of dict, which `dict` would refuse
-    cdef int output_nr
-
-    def __init__(self, object hooks, int output_nr):
-        self.hooks = hooks
-        self.output_nr = output_nr
-
-    def __call__(self, list grads) -> None:
-        grads[self.output_nr] = run_tensor_hooks(self.hooks, grads[self.output_nr])
-
-
-cdef class RetainGrad:
-    """Keeps the gradient of one non-leaf tensor; the tensor is held weakly."""
-
-    cdef object tensor
-    cdef int output_nr
-
-    def __init__(self, Tensor tensor):
-        self.tensor = weakref.ref(tensor)
-        self.output_nr = tensor.output_nr_
-
-    def __call__(self, list grads) -> None:
-        cdef Tensor t = self.tensor()
-        grad = grads[self.output_nr]
-        if t is None or grad is None:
-            return
-        held = grad_of(t)
-        grad_store(t, grad if held is None else held + grad)
-
-
-cdef object run_tensor_hooks(object hooks, object grad):
-    if grad is None:
-        return None
-    for hook in list(hooks.values()):
-        replaced = hook(grad)
-        if replaced is not None:
-            if not isinstance(replaced, Tensor):
-                raise TypeError(f"cygrad: expected Variable, but hook returned '{type(replaced).__name__}'; a tensor hook returns a Tensor or None")
-            if not same_shape((<Tensor>replaced).a, (<Tensor>grad).a):
-                raise RuntimeError(f"cygrad: hook '{getattr(hook, '__name__', hook)}' has changed the size of value: {list(grad.shape)} became {list(replaced.shape)}")
-            if (<Tensor>replaced).a.dtype != (<Tensor>grad).a.dtype:
-                raise RuntimeError(f"cygrad: hook '{getattr(hook, '__name__', hook)}' has changed the type of value: {grad.dtype} became {replaced.dtype}")
-            grad = replaced
-    return grad
-
-
-cdef list run_pre_hooks(NodeState* s, list grads):
-    cdef Tensor leaf
-    if s.flags & FLAG_ACCUMULATE:
-        leaf = <Tensor>s.payload
-        if leaf.hooks_:
-            grads[0] = run_tensor_hooks(leaf.hooks_, grads[0])
-        return grads
-    if s.pre_hooks != NULL:
-        # retain_grad sees what the hooks made of the gradient, whatever the order of registration
-        for hook in list(<list>s.pre_hooks):
-            if type(hook) is not RetainGrad:
-                hook(grads)
-        for hook in list(<list>s.pre_hooks):
-            if type(hook) is RetainGrad:
-                hook(grads)
-    return grads
 
 
 # ---- installing -----------------------------------------------------------------------------------------------------

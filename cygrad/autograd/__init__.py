@@ -15,20 +15,23 @@ from cygrad._core.engine import run_backward
 from cygrad._core.grad_mode import is_grad_enabled
 from cygrad._core.node import Node
 from cygrad._core.tensor import Tensor
-from cygrad.autograd import function
+from cygrad.autograd import function, graph
 from cygrad.autograd.function import Function
 from cygrad.autograd.grad_mode import enable_grad, no_grad, set_grad_enabled
 from cygrad.autograd.gradcheck import gradcheck, gradgradcheck
+from cygrad.autograd.variable import Variable
 
 __all__ = [
     "Function",
     "Node",
+    "Variable",
     "backward",
     "enable_grad",
     "function",
     "grad",
     "gradcheck",
     "gradgradcheck",
+    "graph",
     "is_grad_enabled",
     "no_grad",
     "set_grad_enabled",

@@ -1,8 +1,15 @@
-from typing import Never
+from collections.abc import Callable
+from typing import Never, TypeAlias, TypeVar
 
 from typing_extensions import disjoint_base
 
 from cygrad._core.tensor import Tensor
+from cygrad.utils.hooks import RemovableHandle
+
+_T = TypeVar("_T")
+_Gradients: TypeAlias = tuple[Tensor | None, ...]
+_PreHook: TypeAlias = Callable[[_Gradients], _Gradients | None]
+_PostHook: TypeAlias = Callable[[_Gradients, _Gradients], _Gradients | None]
 
 __pyx_capi__: dict[str, object]
 
@@ -14,6 +21,8 @@ class Node:
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]: ...
     @property
     def metadata(self) -> dict[str, object]: ...
+    def register_prehook(self, fn: _PreHook) -> RemovableHandle[_PreHook]: ...
+    def register_hook(self, fn: _PostHook) -> RemovableHandle[_PostHook]: ...
     def _sequence_nr(self) -> int: ...
 
 @disjoint_base
@@ -21,5 +30,6 @@ class SavedTensor:
     def __init__(self, *args: Never, **kwargs: Never) -> None: ...
     @property
     def data(self) -> Tensor | None: ...
+    def register_hooks(self, pack_hook: Callable[[Tensor], _T], unpack_hook: Callable[[_T], Tensor]) -> None: ...
 
 def node_classes() -> dict[str, type[Node]]: ...

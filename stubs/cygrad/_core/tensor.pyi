@@ -14,7 +14,7 @@ from cygrad._core.generator import Generator
 from cygrad._core.node import Node
 from cygrad._core.options import layout, memory_format
 from cygrad._core.size import Size
-from cygrad.utils.hooks import RemovableHandle
+from cygrad.utils.hooks import HookTable, RemovableHandle
 
 __pyx_capi__: dict[str, object]
 
@@ -32,6 +32,7 @@ _layout: TypeAlias = layout
 _Scalar: TypeAlias = complex | np.number[Any] | np.bool
 _Operand: TypeAlias = Tensor | _Scalar | NDArray[Any]
 _TensorHook: TypeAlias = Callable[[Tensor], Tensor | None]
+_LeafHook: TypeAlias = Callable[[Tensor], None]
 _IndexItem: TypeAlias = (
     int
     | slice[Any, Any, Any]
@@ -102,6 +103,11 @@ class Tensor:
     def retains_grad(self) -> _bool: ...
     def retain_grad(self) -> None: ...
     def register_hook(self, hook: _TensorHook) -> RemovableHandle[_TensorHook]: ...
+    def register_post_accumulate_grad_hook(self, hook: _LeafHook) -> RemovableHandle[_LeafHook]: ...
+    @property
+    def _backward_hooks(self) -> HookTable[_TensorHook] | None: ...
+    @property
+    def _post_accumulate_grad_hooks(self) -> HookTable[_LeafHook] | None: ...
     def detach(self) -> Tensor: ...
     def detach_(self) -> Tensor: ...
     @property

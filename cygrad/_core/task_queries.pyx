@@ -1,0 +1,85 @@
+# What Python code may ask of the backward it runs in. Contract: task_queries.pxd.
+
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled
+from cygrad._core.graph_task cimport Scratch, task_scratch
+from cygrad._core.node cimport Node
+
+cdef extern from * nogil:
+    """
+    static __thread void *cg_task __attribute__((tls_model("initial-exec"))) = 0;
+    static inline void *cg_get_task() { return cg_task; }
+    static inline void cg_set_task(void *t) { cg_task = t; }
+    """
+    void* get_current "cg_get_task"() noexcept
+    void set_current "cg_set_task"(void* t) noexcept
+
+cdef long task_ids = 0
+
+
+cdef GraphTask* task_current() noexcept:
+    return <GraphTask*>get_current()
+
+
+cdef void task_set_current(GraphTask* t) noexcept:
+    set_current(t)
+
+
+cdef GraphTask* running() except NULL:
+    cdef GraphTask* t = <GraphTask*>get_current()
+    if t == NULL:
+        raise RuntimeError("cygrad: this can be asked only from hooks, custom Functions and callbacks, while a backward runs")
+    return t
+
+
+cdef int run_callbacks(GraphTask* t) except -1:
+    cdef Py_ssize_t k = 0
+    cdef void* outer = get_current()
+    cdef bint mode = grad_enabled()
+    cdef list callbacks = <list>t.callbacks
+    set_current(t)
+    set_grad_enabled(t.recorded)
+    try:
+        while k < len(callbacks):
+            callbacks[k]()
+            k += 1
+    finally:
+        set_current(outer)
+        set_grad_enabled(mode)
+    return 0
+
+
+def queue_callback(callback) -> None:
+    """Call ``callback()`` when the backward that runs now has finished. RuntimeError outside of a backward."""
+    cdef GraphTask* t = <GraphTask*>get_current()
+    if t == NULL:
+        raise RuntimeError("cygrad: Final callbacks can only be installed during backward pass: from a hook or a custom Function")
+    if t.callbacks == NULL:
+        created = []
+        Py_INCREF(created)
+        t.callbacks = <PyObject*>created
+    (<list>t.callbacks).append(callback)
+
+
+def current_task_id() -> int:
+    """A number of the backward whose hook or Function runs in this thread, -1 outside of one."""
+    global task_ids
+    cdef GraphTask* t = <GraphTask*>get_current()
+    if t == NULL:
+        return -1
+    if t.id == 0:
+        task_ids += 1
+        t.id = task_ids
+    return t.id
+
+
+def will_run(Node node not None) -> bool:
+    """Whether the backward that runs now computes a gradient for this Node. RuntimeError outside of a backward."""
+    cdef Scratch* sc = task_scratch(running(), &node.s)
+    return sc != NULL and (sc.needed != 0 or sc.capture >= 0)
+
+
+def task_is_pruned() -> bool:
+    """Whether the backward that runs now computes only what ``inputs`` need. RuntimeError outside of a backward."""
+    return running().pruned

@@ -1,0 +1,263 @@
+"""The recorded graph from outside: hooks on saved tensors and on several gradients at once.
+
+The core keeps a stack of saved-tensor hooks for each thread and applies the innermost pair to every tensor that an operation or a custom Function saves
+(Note [Packed tensors] in saved_hooks.pxd); this file gives the stack its context managers. Nothing here costs anything while no context is entered.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import ClassVar, Generic, Literal, TypeVar, overload
+
+from cygrad._core.device import device
+from cygrad._core.task_queries import current_task_id, will_run
+from cygrad._core.node import Node
+from cygrad._core.saved_hooks import disable_default_hooks, pop_default_hooks, push_default_hooks, watch_writes
+from cygrad._core.tensor import Tensor
+from cygrad.autograd.grad_mode import enable_grad
+from cygrad.utils.hooks import RemovableHandle
+
+__all__ = [
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
+
+_T = TypeVar("_T")
+
+
+# ---- saved tensors ---------------------------------------------------------------------------------------------------
+
+
+class saved_tensors_hooks(Generic[_T]):  # noqa: N801 (torch's name)
+    """Context in which every tensor that this thread saves for backward is kept as ``pack_hook(tensor)``.
+
+    ``unpack_hook`` makes the tensor again of what ``pack_hook`` gave, whenever backward (or ``_saved_*``) asks for it: a tensor of the same shape, dtype
+    and device. ``pack_hook`` sees an alias outside of the graph and must not write to it (RuntimeError). Contexts nest; the innermost pair is used.
+    RuntimeError on entering where hooks are disabled.
+    """
+
+    def __init__(self, pack_hook: Callable[[Tensor], _T], unpack_hook: Callable[[_T], Tensor]) -> None:
+        self.pack_hook: Callable[[Tensor], _T] = pack_hook
+        self.unpack_hook: Callable[[_T], Tensor] = unpack_hook
+
+    def __enter__(self) -> None:
+        push_default_hooks(self.pack_hook, self.unpack_hook)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        pop_default_hooks()
+
+
+class save_on_cpu(saved_tensors_hooks[tuple[device, Tensor]]):  # noqa: N801 (torch's name)
+    """Context in which saved tensors wait for backward in the memory of the CPU, and go back to their device when they are needed.
+
+    Tensors that lie on the CPU already stay as they are. ``pin_memory`` is accepted: it only matters to tensors of other devices, whose copies it makes
+    faster where the device has pinned memory. ``device_type`` names the device it is meant for.
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        self.pin_memory: bool = pin_memory
+        self.device_type: str = device_type
+
+        def pack(tensor: Tensor) -> tuple[device, Tensor]:
+            return tensor.device, tensor.cpu()
+
+        def unpack(packed: tuple[device, Tensor]) -> Tensor:
+            where, tensor = packed
+            return tensor.to(where, non_blocking=pin_memory)
+
+        super().__init__(pack, unpack)
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Context in which entering ``saved_tensors_hooks`` is a RuntimeError with ``error_message`` (in this thread); so is entering it where there are hooks."""
+    earlier = disable_default_hooks(error_message)
+    try:
+        yield
+    finally:
+        disable_default_hooks(earlier)
+
+
+class _Kept:
+    """One saved tensor of allow_mutation_on_saved_tensors: the original until it is written, then a copy made before the write."""
+
+    __slots__ = ("__weakref__", "tensor")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor: Tensor | None = tensor
+
+
+class _Mutations:
+    """What ``allow_mutation_on_saved_tensors`` gives: the saved tensors it watches, by the memory they lie in."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, weakref.WeakSet[_Kept]] = {}
+        self._open: bool = True
+
+    def clear(self) -> None:
+        """Forget every saved tensor: a backward that needs one is refused from now on."""
+        for kept in self._all():
+            kept.tensor = None
+        self._kept.clear()
+
+    def _all(self) -> list[_Kept]:
+        return [kept for group in self._kept.values() for kept in group]
+
+    def _pack(self, tensor: Tensor) -> _Kept:
+        kept = _Kept(tensor)
+        group = self._kept.setdefault(tensor.untyped_storage().data_ptr(), weakref.WeakSet())
+        group.add(kept)
+        return kept
+
+    def _unpack(self, kept: _Kept) -> Tensor:
+        if not self._open or kept.tensor is None:
+            raise AssertionError(
+                "cygrad: Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was originally recorded."
+            )
+        return kept.tensor
+
+    def _write(self, tensor: Tensor) -> None:
+        group = self._kept.pop(tensor.untyped_storage().data_ptr(), None)
+        for kept in group or ():
+            if kept.tensor is not None:
+                kept.tensor = kept.tensor.clone()
+
+
+class _Allowing(threading.local):
+    """Whether this thread is inside of the context."""
+
+    now: bool = False
+
+
+_allowing = _Allowing()
+
+
+@contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[_Mutations]:
+    """Context in which tensors may be written in place after they were saved: backward sees the value that was saved.
+
+    A saved tensor is copied when it is about to be written, not before. Backward must run inside of the same context, AssertionError otherwise; so must
+    writing, by operations of cygrad. The context manager gives an object whose ``clear()`` drops what was saved. RuntimeError for nested contexts.
+    """
+    if _allowing.now:
+        raise RuntimeError("cygrad: allow_mutation_on_saved_tensors contexts cannot be nested")
+    mutations = _Mutations()
+    with saved_tensors_hooks(mutations._pack, mutations._unpack):
+        _allowing.now = True
+        watch_writes(mutations._write)
+        try:
+            yield mutations
+        finally:
+            watch_writes(None)
+            _allowing.now = False
+            mutations._open = False
+            mutations.clear()
+
+
+# ---- hooks on several gradients --------------------------------------------------------------------------------------
+
+_AllHook = Callable[[Sequence[Tensor | None]], object]
+_AnyHook = Callable[[Tensor], object]
+
+
+class _MultiHandle(RemovableHandle[Callable[[Tensor], Tensor | None]]):
+    """The handle of hooks on several tensors."""
+
+    _number: ClassVar[int] = 0
+
+    def __init__(self, handles: Sequence[RemovableHandle[Callable[[Tensor], Tensor | None]]]) -> None:
+        super().__init__({})
+        self.handles: tuple[RemovableHandle[Callable[[Tensor], Tensor | None]], ...] = tuple(handles)
+
+    def remove(self) -> None:
+        """Take the hook away from all of its tensors."""
+        for handle in self.handles:
+            handle.remove()
+
+
+@overload
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: _AllHook, *, mode: Literal["all"] = "all"
+) -> RemovableHandle[Callable[[Tensor], Tensor | None]]: ...
+@overload
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: _AnyHook, *, mode: Literal["any"]
+) -> RemovableHandle[Callable[[Tensor], Tensor | None]]: ...
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[..., object], *, mode: Literal["all", "any"] = "all"
+) -> RemovableHandle[Callable[[Tensor], Tensor | None]]:
+    """Call ``fn`` once a backward: with all gradients of ``tensors`` (a list, None where none is computed) when the last has been computed, or, with
+    ``mode="any"``, with the first one that is.
+
+    What ``fn`` returns is ignored. Returns a handle whose ``remove()`` takes the hook away. ValueError for other modes; RuntimeError for tensors that do
+    not require grad.
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"cygrad: Expects mode to be one of ('all', 'any') but got {mode}")
+    watched = tuple(tensors)
+    hooks = _all_hooks(watched, fn) if mode == "all" else _any_hooks(watched, fn)
+    return _MultiHandle([t.register_hook(hook) for t, hook in zip(watched, hooks, strict=True)])
+
+
+def _all_hooks(tensors: tuple[Tensor, ...], fn: _AllHook) -> list[Callable[[Tensor], None]]:
+    nodes = [_gradient_node(t) for t in tensors]
+    lock = threading.Lock()
+    arrived: dict[int, tuple[list[Tensor | None], list[int]]] = {}   # backward -> gradients so far, how many are missing
+
+    def hook_of(position: int) -> Callable[[Tensor], None]:
+        def hook(grad: Tensor) -> None:
+            task = current_task_id()
+            with lock:
+                if task not in arrived:
+                    arrived[task] = ([None] * len(tensors), [sum(will_run(node) for node in nodes)])
+                gradients, missing = arrived[task]
+                gradients[position] = grad
+                missing[0] -= 1
+                complete = missing[0] == 0
+                if complete:
+                    del arrived[task]
+            if complete:
+                fn(gradients)
+
+        return hook
+
+    return [hook_of(k) for k in range(len(tensors))]
+
+
+def _any_hooks(tensors: tuple[Tensor, ...], fn: _AnyHook) -> list[Callable[[Tensor], None]]:
+    lock = threading.Lock()
+    seen: set[int] = set()
+
+    def hook(grad: Tensor) -> None:
+        task = current_task_id()
+        with lock:
+            if task in seen:
+                return
+            seen.add(task)
+        fn(grad)
+
+    return [hook] * len(tensors)
+
+
+def _gradient_node(tensor: Tensor) -> Node:
+    """The Node that the gradient of a tensor reaches: its grad_fn, or the AccumulateGrad of a leaf."""
+    if tensor.grad_fn is not None:
+        return tensor.grad_fn
+    if not tensor.requires_grad:
+        raise RuntimeError("cygrad: cannot register a hook on a tensor that doesn't require gradient")
+    with enable_grad():
+        view = tensor.view_as(tensor)
+    node = None if view.grad_fn is None else view.grad_fn.next_functions[0][0]
+    if node is None:
+        raise RuntimeError("cygrad: this tensor has no place in a graph")
+    return node
