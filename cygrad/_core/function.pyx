@@ -14,7 +14,7 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc
 from cygrad._core.array cimport Array, array_alias, array_incref, same_shape, shape_text
 from cygrad._core.atomics cimport atomic_load
-from cygrad._core.dtypes cimport is_integral_code
+from cygrad._core.dtypes cimport dtype_object, is_complex_code, is_integral_code
 from cygrad._core.errors cimport raise_pending
 from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled
 from cygrad._core.node cimport (
@@ -25,7 +25,7 @@ from cygrad._core.python_node cimport recorded_python
 from cygrad._core.recorded_ops cimport recorded_ops
 from cygrad._core.saved_hooks cimport save_elsewhere, unpack_elsewhere
 from cygrad._core.tensor cimport (
-    Tensor, tensor_wrap, edge_set, save_input, save_output, history_set, needs_grad, unpack_tensor, view_set_kind, version_bump, inplace_check_recorded,
+    Tensor, tensor_alias, tensor_wrap, edge_set, save_input, save_output, history_set, needs_grad, unpack_tensor, view_set_kind, version_bump, inplace_check_recorded,
     inplace_history, grad_fn_fresh, VIEW_CUSTOM)
 from cygrad._core.writes cimport zeros_like_array
 
@@ -151,7 +151,10 @@ cdef class FunctionCtx:
         self.dirty = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Say that no gradient flows through these outputs."""
+        """Say that no gradient flows through these outputs. RuntimeError for objects that are no tensors."""
+        for t in args:
+            if not isinstance(t, Tensor):
+                raise RuntimeError(f"cygrad: mark_non_differentiable only accepts variable arguments, but got type {type(t).__name__}")
         self.non_differentiable = args
 
     def mark_shared_storage(self, *pairs: tuple[Tensor, Tensor]) -> None:
@@ -235,7 +238,7 @@ cdef class FunctionCtx:
         cdef Tensor grad
         name = node.name()
         if not isinstance(returned, tuple):
-            returned = tuple(returned) if isinstance(returned, list) else (returned,)
+            returned = (returned,)
         given = returned
         while len(given) > n and given[len(given) - 1] is None:
             given = given[: len(given) - 1]
@@ -252,12 +255,13 @@ cdef class FunctionCtx:
                                    "Variable")
             grad = given[k]
             e = &node.s.edges[<int>self.arguments[k]]
-            if e.next == NULL:
-                continue
+            if e.next != NULL and is_complex_code(grad.a.dtype) and not is_complex_code(e.dtype):
+                raise RuntimeError(f"cygrad: Function {name} returned an invalid gradient at index {k} - expected type {dtype_object(e.dtype)} but got {grad.dtype}: "
+                                   "take .real of it")
             if not expandable(grad.a, e):
                 raise RuntimeError(f"cygrad: Function {name} returned an invalid gradient at index {k} - got {list(grad.shape)} but expected shape compatible with "
                                    f"{[e.shape.v[i] for i in range(e.shape.n)]}")
-            if is_integral_code(grad.a.dtype):
+            if e.next != NULL and is_integral_code(grad.a.dtype):
                 grad = recorded_ops.cast(grad, e.dtype)
             out[<int>self.arguments[k]] = grad
         return out
@@ -412,14 +416,17 @@ cdef tuple record(FunctionCtx ctx, str name, tuple args, tuple outputs, int n_te
         is_dirty = position(ctx.dirty, o) >= 0
         differentiable = recording and position(ctx.non_differentiable, o) < 0 and not is_integral_code(t.a.dtype)
         if is_dirty:
-            version_bump_once(t)
+            version_bump(t, b"a custom Function (mark_dirty)")
             if differentiable:
                 inplace_history_output(t, n, k)
         elif is_input:
             # Returned as it is: a view, so that the input keeps its own place in the graph.
             source = t
-            t = tensor_wrap(array_alias(source.a))
-            view_set_kind(t, source, VIEW_CUSTOM)
+            if position(ctx.non_differentiable, o) >= 0:
+                t = tensor_alias(source)
+            else:
+                t = tensor_wrap(array_alias(source.a))
+                view_set_kind(t, source, VIEW_CUSTOM)
             if differentiable:
                 history_set(t, n, k)
         else:
@@ -435,7 +442,7 @@ cdef tuple record(FunctionCtx ctx, str name, tuple args, tuple outputs, int n_te
                 history_set(t, n, k)
             elif recording and position(ctx.non_differentiable, o) >= 0 and t.grad_fn_ is None:
                 t.requires_grad_ = False
-        if differentiable:
+        if recording:
             ctx.output_geometry[k] = (t.shape, t.dtype)
         settled.append(t)
     if recording and ctx.to_save is not None:
@@ -451,13 +458,6 @@ cdef tuple record(FunctionCtx ctx, str name, tuple args, tuple outputs, int n_te
 cdef int inplace_check_dirty(Tensor t, bint recording, str name) except -1:
     if recording and t.grad_fn_ is None and t.requires_grad_:
         raise RuntimeError(f"cygrad: {name}: a leaf Variable that requires grad has been used in an in-place operation.")
-    return 0
-
-
-cdef int version_bump_once(Tensor t) except -1:
-    # forward itself may have written by operations that counted; one that wrote through .numpy() did not
-    if atomic_load(&t.version.value) == 0:
-        version_bump(t, b"a custom Function (mark_dirty)")
     return 0
 
 

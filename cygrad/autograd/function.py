@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from types import MethodType
 from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, overload
@@ -77,11 +78,13 @@ class Function:
 
     clear_saved_tensors_on_access: ClassVar[bool] = False
     generate_vmap_rule: ClassVar[bool] = False
-    _signature: ClassVar[inspect.Signature | None] = None
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        raise RuntimeError(
-            f"cygrad: {type(self).__name__}: a Function should not be instantiated; call its class method apply()"
+        warnings.warn(
+            f"cygrad: {type(self).__name__} should not be instantiated: the methods of a Function are static; call its "
+            "class method apply()",
+            DeprecationWarning,
+            stacklevel=2,
         )
 
     def __call__(self, *args: object, **kwargs: object) -> object:
@@ -135,7 +138,8 @@ class Function:
     def apply(owner: type[Function], *args: object, **kwargs: object) -> object:
         """Run forward on the arguments and record the Function as one Node, ``<name>Backward``.
 
-        Keyword arguments are bound by the signature of forward; TypeError for unknown ones.
+        Keyword arguments are bound by the signature of forward; TypeError for unknown and for
+        keyword-only ones.
         """
         setup = owner.setup_context is not Function.setup_context
         if kwargs:
@@ -149,10 +153,13 @@ class Function:
         context: tuple[object, ...] = () if setup else (None,)
         bound = signature.bind(*context, *args, **kwargs)
         bound.apply_defaults()
-        if bound.kwargs:
+        parameters = signature.parameters
+        only = [
+            name for name in kwargs if name in parameters and parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
+        ]
+        if only:
             raise TypeError(
-                f"cygrad: {cls.__name__}.apply: keyword-only arguments of forward are not supported: "
-                f"{', '.join(bound.kwargs)}"
+                f"cygrad: {cls.__name__}.apply: keyword-only arguments of forward are not supported: {', '.join(only)}"
             )
         return bound.args[len(context) :]
 

@@ -1,7 +1,8 @@
 """The recorded graph from outside: hooks on saved tensors and on several gradients at once.
 
-The core keeps a stack of saved-tensor hooks for each thread and applies the innermost pair to every tensor that an operation or a custom Function saves
-(Note [Packed tensors] in saved_hooks.pxd); this file gives the stack its context managers. Nothing here costs anything while no context is entered.
+The core keeps a stack of saved-tensor hooks for each thread and applies the innermost pair to every tensor that an
+operation or a custom Function saves (Note [Packed tensors] in saved_hooks.pxd); this file gives the stack its context
+managers. Nothing here costs anything while no context is entered.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from types import TracebackType
 from typing import ClassVar, Generic, Literal, TypeVar, overload
 
 from cygrad._core.device import device
-from cygrad._core.task_queries import current_task_id, will_run
 from cygrad._core.node import Node
 from cygrad._core.saved_hooks import disable_default_hooks, pop_default_hooks, push_default_hooks, watch_writes
+from cygrad._core.task_queries import current_task_id, will_run
 from cygrad._core.tensor import Tensor
 from cygrad.autograd.grad_mode import enable_grad
 from cygrad.utils.hooks import RemovableHandle
@@ -39,9 +40,9 @@ _T = TypeVar("_T")
 class saved_tensors_hooks(Generic[_T]):  # noqa: N801 (torch's name)
     """Context in which every tensor that this thread saves for backward is kept as ``pack_hook(tensor)``.
 
-    ``unpack_hook`` makes the tensor again of what ``pack_hook`` gave, whenever backward (or ``_saved_*``) asks for it: a tensor of the same shape, dtype
-    and device. ``pack_hook`` sees an alias outside of the graph and must not write to it (RuntimeError). Contexts nest; the innermost pair is used.
-    RuntimeError on entering where hooks are disabled.
+    ``unpack_hook`` makes the tensor again of what ``pack_hook`` gave, whenever backward (or ``_saved_*``) asks for it:
+    a tensor of the same shape, dtype and device. ``pack_hook`` sees an alias outside of the graph and must not write
+    to it (RuntimeError). Contexts nest; the innermost pair is used. RuntimeError on entering where hooks are disabled.
     """
 
     def __init__(self, pack_hook: Callable[[Tensor], _T], unpack_hook: Callable[[_T], Tensor]) -> None:
@@ -58,10 +59,11 @@ class saved_tensors_hooks(Generic[_T]):  # noqa: N801 (torch's name)
 
 
 class save_on_cpu(saved_tensors_hooks[tuple[device, Tensor]]):  # noqa: N801 (torch's name)
-    """Context in which saved tensors wait for backward in the memory of the CPU, and go back to their device when they are needed.
+    """Context in which saved tensors wait for backward in the memory of the CPU.
 
-    Tensors that lie on the CPU already stay as they are. ``pin_memory`` is accepted: it only matters to tensors of other devices, whose copies it makes
-    faster where the device has pinned memory. ``device_type`` names the device it is meant for.
+    They go back to their device when they are needed; tensors that lie on the CPU already stay as they are.
+    ``pin_memory`` is accepted: it matters to tensors of other devices alone, whose copies are faster where the device
+    has pinned memory. ``device_type`` names the device it is meant for.
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
@@ -80,7 +82,10 @@ class save_on_cpu(saved_tensors_hooks[tuple[device, Tensor]]):  # noqa: N801 (to
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Context in which entering ``saved_tensors_hooks`` is a RuntimeError with ``error_message`` (in this thread); so is entering it where there are hooks."""
+    """Context in which entering ``saved_tensors_hooks`` is a RuntimeError with ``error_message``, in this thread.
+
+    RuntimeError with that message, too, where there are hooks already.
+    """
     earlier = disable_default_hooks(error_message)
     try:
         yield
@@ -89,7 +94,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 
 class _Kept:
-    """One saved tensor of allow_mutation_on_saved_tensors: the original until it is written, then a copy made before the write."""
+    """One saved tensor of allow_mutation_on_saved_tensors: the original; once written, a copy made before the write."""
 
     __slots__ = ("__weakref__", "tensor")
 
@@ -122,7 +127,8 @@ class _Mutations:
     def _unpack(self, kept: _Kept) -> Tensor:
         if not self._open or kept.tensor is None:
             raise AssertionError(
-                "cygrad: Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was originally recorded."
+                "cygrad: Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the "
+                "graph was originally recorded."
             )
         return kept.tensor
 
@@ -146,8 +152,9 @@ _allowing = _Allowing()
 def allow_mutation_on_saved_tensors() -> Iterator[_Mutations]:
     """Context in which tensors may be written in place after they were saved: backward sees the value that was saved.
 
-    A saved tensor is copied when it is about to be written, not before. Backward must run inside of the same context, AssertionError otherwise; so must
-    writing, by operations of cygrad. The context manager gives an object whose ``clear()`` drops what was saved. RuntimeError for nested contexts.
+    A saved tensor is copied when it is about to be written, not before. Backward must run inside of the same context,
+    AssertionError otherwise; so must writing, by operations of cygrad. The context manager gives an object whose
+    ``clear()`` drops what was saved. RuntimeError for nested contexts.
     """
     if _allowing.now:
         raise RuntimeError("cygrad: allow_mutation_on_saved_tensors contexts cannot be nested")
@@ -196,11 +203,13 @@ def register_multi_grad_hook(
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[..., object], *, mode: Literal["all", "any"] = "all"
 ) -> RemovableHandle[Callable[[Tensor], Tensor | None]]:
-    """Call ``fn`` once a backward: with all gradients of ``tensors`` (a list, None where none is computed) when the last has been computed, or, with
-    ``mode="any"``, with the first one that is.
+    """Call ``fn`` once a backward, with the gradients of ``tensors``.
 
-    What ``fn`` returns is ignored. Returns a handle whose ``remove()`` takes the hook away. ValueError for other modes; RuntimeError for tensors that do
-    not require grad.
+    ``mode="all"``: with a list of all of them (None where none is computed), when the last has been computed.
+    ``mode="any"``: with the first one that has been computed, a tensor.
+
+    What ``fn`` returns is ignored. Returns a handle whose ``remove()`` takes the hook away. ValueError for other
+    modes; RuntimeError for tensors that do not require grad.
     """
     if mode not in ("all", "any"):
         raise ValueError(f"cygrad: Expects mode to be one of ('all', 'any') but got {mode}")
@@ -212,7 +221,7 @@ def register_multi_grad_hook(
 def _all_hooks(tensors: tuple[Tensor, ...], fn: _AllHook) -> list[Callable[[Tensor], None]]:
     nodes = [_gradient_node(t) for t in tensors]
     lock = threading.Lock()
-    arrived: dict[int, tuple[list[Tensor | None], list[int]]] = {}   # backward -> gradients so far, how many are missing
+    arrived: dict[int, tuple[list[Tensor | None], list[int]]] = {}  # backward -> gradients so far, how many are missing
 
     def hook_of(position: int) -> Callable[[Tensor], None]:
         def hook(grad: Tensor) -> None:

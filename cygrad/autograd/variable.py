@@ -1,7 +1,7 @@
 """``Variable``: the old name of Tensor, which old code still calls, tests against, and asks for the engine.
 
-Why it exists: ``Variable(x, requires_grad=True)``, ``isinstance(x, Variable)`` and ``Variable._execution_engine.queue_callback`` are written in programs
-and libraries of many years.
+Why it exists: ``Variable(x, requires_grad=True)``, ``isinstance(x, Variable)`` and
+``Variable._execution_engine.queue_callback`` are written in programs and libraries of many years.
 """
 
 from __future__ import annotations

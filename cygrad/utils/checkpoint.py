@@ -1,12 +1,14 @@
 """Checkpointing: recompute a part of the forward during backward instead of keeping what it saved.
 
-Source of the idea: A. Griewank and A. Walther, "Algorithm 799: revolve", ACM Trans. Math. Softw. 26 (2000); T. Chen et al., "Training deep nets with
-sublinear memory cost" (2016). Two ways, chosen by ``use_reentrant``:
+Source of the idea: A. Griewank and A. Walther, "Algorithm 799: revolve", ACM Trans. Math. Softw. 26 (2000);
+T. Chen et al., "Training deep nets with sublinear memory cost" (2016). Two ways, chosen by ``use_reentrant``:
 
-- False: the part is recorded as always, but each tensor it saves is replaced by a numbered place-holder (saved-tensor hooks). The first place-holder that
-  backward asks for runs the part again with the same random numbers; the tensors that this run saves, in the same order, are what was asked for. With early
-  stop the run ends as soon as the last of them is there.
-- True: one custom Function; its forward runs the part with nothing recorded, its backward records it again and calls backward on that.
+- False: the part is recorded as always, but each tensor it saves is replaced by a numbered place-holder (saved-tensor
+hooks). The first place-holder that backward asks for runs the part again with the same random numbers; the tensors
+that this run saves, in the same order, are what was asked for. With early stop the run ends as soon as the last of
+them is there.
+- True: one custom Function; its forward runs the part with nothing recorded, its backward records it again and calls
+backward on that.
 """
 
 from __future__ import annotations
@@ -17,13 +19,13 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Generic, NamedTuple, ParamSpec, TypeVar, cast
+from typing import Generic, NamedTuple, TypeVar, cast
 
 import cygrad
 from cygrad._core.device import device
 from cygrad._core.dtypes import dtype
-from cygrad._core.task_queries import current_task_id, task_is_pruned
 from cygrad._core.function import FunctionCtx
+from cygrad._core.task_queries import current_task_id, task_is_pruned
 from cygrad._core.tensor import Tensor
 from cygrad.autograd import backward
 from cygrad.autograd.function import Function
@@ -41,13 +43,12 @@ __all__ = [
     "set_checkpoint_early_stop",
 ]
 
-_P = ParamSpec("_P")
 _R = TypeVar("_R")
 _Contexts = tuple[AbstractContextManager[object], AbstractContextManager[object]]
 
 
 class CheckpointError(RuntimeError):
-    """The recomputation did not save what the forward saved: the function is not deterministic, or depends on something that changed."""
+    """The recomputation did not save what the forward saved: the function depends on something that changed."""
 
 
 class _Settings(threading.local):
@@ -62,7 +63,10 @@ _settings = _Settings()
 
 @contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Context that says whether recomputations of checkpoints made in it end as soon as every tensor is there; it overrides the argument ``early_stop``."""
+    """Context that says whether recomputations of checkpoints made in it end as soon as every tensor is there.
+
+    It overrides the argument ``early_stop``.
+    """
     earlier = _settings.early_stop
     _settings.early_stop = enable
     try:
@@ -73,7 +77,7 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 @contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Context that switches the debug mode of all checkpoints made in it on or off; None leaves it to their argument ``debug``."""
+    """Context that switches the debug mode of checkpoints made in it; None leaves it to their ``debug``."""
     earlier = _settings.debug
     _settings.debug = enabled
     try:
@@ -100,37 +104,51 @@ def checkpoint(
 ) -> _R:
     """``function(*args, **kwargs)``, whose intermediate results are computed again in backward instead of being kept.
 
-    ``use_reentrant``: False is recommended; True runs another backward inside of backward, allows no keyword arguments and no ``autograd.grad``. It should be
-    passed (a warning says so); the default is True. ``preserve_rng_state``: the recomputation draws the same random numbers as the forward.
-    ``context_fn`` makes the contexts in which forward and recomputation run. ``determinism_check``: ``"default"`` compares shape, dtype and device of
-    what forward and recomputation saved, ``"none"`` compares nothing. ``debug``: errors say where in the program mismatched tensors were saved.
+    ``use_reentrant``: False is recommended; True runs another backward inside of backward, allows no keyword arguments
+    and no ``autograd.grad``. It should be passed (a warning says so); the default is True.
+    ``preserve_rng_state``: the recomputation draws the same random numbers as the forward.
+    ``context_fn``: makes the contexts in which forward and recomputation run.
+    ``determinism_check``: ``"default"`` compares shape, dtype and device of what forward and recomputation saved,
+    ``"none"`` compares nothing. ``debug``: errors say where in the program mismatched tensors were saved.
     ``early_stop``: end the recomputation when every tensor is there.
 
-    Raises ValueError for arguments that the chosen way does not have; in backward CheckpointError where the recomputation saves other tensors than the
-    forward did, and RuntimeError where a re-entrant checkpoint meets ``autograd.grad``.
+    Raises ValueError for arguments that the chosen way does not have; in backward CheckpointError where the
+    recomputation saves other tensors than the forward did, and RuntimeError where a re-entrant checkpoint meets
+    ``autograd.grad``.
     """
     if use_reentrant is None:
         warnings.warn(
-            "cygrad.utils.checkpoint: the use_reentrant parameter should be passed explicitly. use_reentrant=False is recommended; the default is True.",
+            "cygrad.utils.checkpoint: the use_reentrant parameter should be passed explicitly. use_reentrant=False "
+            "is recommended; the default is True.",
             UserWarning,
             stacklevel=2,
         )
         use_reentrant = True
     if use_reentrant:
         if kwargs:
-            raise ValueError(f"cygrad.utils.checkpoint: Unexpected keyword arguments: {', '.join(kwargs)} (use_reentrant=False passes them on)")
+            raise ValueError(
+                f"cygrad.utils.checkpoint: Unexpected keyword arguments: {', '.join(kwargs)} (use_reentrant=False "
+                f"passes them on)"
+            )
         if context_fn is not noop_context_fn or debug:
-            raise ValueError("cygrad.utils.checkpoint: Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+            raise ValueError(
+                "cygrad.utils.checkpoint: Passing `context_fn` or `debug` is only supported when use_reentrant=False."
+            )
         return cast("_R", CheckpointFunction.apply(function, preserve_rng_state, *args))
     if determinism_check not in ("default", "none"):
-        raise ValueError(f"cygrad.utils.checkpoint: determinism_check should be one of ['default', 'none'], but got {determinism_check}")
+        raise ValueError(
+            f"cygrad.utils.checkpoint: determinism_check should be one of ['default', 'none'], but got "
+            f"{determinism_check}"
+        )
     stop = early_stop if _settings.early_stop is None else _settings.early_stop
     traced = debug if _settings.debug is None else _settings.debug
     inside, again = context_fn()
     if not cygrad.is_grad_enabled():
         with inside:
             return function(*args, **kwargs)
-    frame = _Frame(_Recomputation(function, kwargs, again, preserve_rng_state), args, determinism_check == "default", traced, stop)
+    frame = _Frame(
+        _Recomputation(function, kwargs, again, preserve_rng_state), args, determinism_check == "default", traced, stop
+    )
     with saved_tensors_hooks(frame.pack, frame.unpack), inside:
         result = function(*args, **kwargs)
     frame.forward_completed = True
@@ -145,21 +163,27 @@ def checkpoint_sequential(
     *,
     preserve_rng_state: bool = True,
 ) -> Tensor:
-    """``input`` through ``functions`` one after the other, checkpointed in ``segments`` parts of equal length, the last excepted, which is run as always.
+    """``input`` through ``functions`` one after the other, checkpointed in ``segments`` parts of equal length.
 
-    ``functions``: a sequence of callables of one tensor. Other arguments: as for ``checkpoint``. ValueError for fewer functions than segments.
+    The last part is run as always.
+
+    ``functions``: a sequence of callables of one tensor. Other arguments: as for ``checkpoint``. ValueError for fewer
+    functions than segments.
     """
     if use_reentrant is None:
         warnings.warn(
-            "cygrad.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. use_reentrant=False is "
-            "recommended; the default is True.",
+            "cygrad.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. "
+            "use_reentrant=False is recommended; the default is True.",
             UserWarning,
             stacklevel=2,
         )
         use_reentrant = True
     parts = list(functions)
     if segments < 1 or segments > len(parts):
-        raise ValueError(f"cygrad.utils.checkpoint_sequential: segments must be between 1 and the number of functions, {len(parts)}, but got {segments}")
+        raise ValueError(
+            f"cygrad.utils.checkpoint_sequential: segments must be between 1 and the number of functions, "
+            f"{len(parts)}, but got {segments}"
+        )
     length = len(parts) // segments
 
     def run(first: int, last: int) -> Callable[[object], object]:
@@ -173,7 +197,9 @@ def checkpoint_sequential(
     value: object = input
     start = 0
     for _ in range(segments - 1):
-        value = checkpoint(run(start, start + length), value, use_reentrant=use_reentrant, preserve_rng_state=preserve_rng_state)
+        value = checkpoint(
+            run(start, start + length), value, use_reentrant=use_reentrant, preserve_rng_state=preserve_rng_state
+        )
         start += length
     return cast("Tensor", run(start, len(parts))(value))
 
@@ -214,7 +240,11 @@ class _Recomputation(Generic[_R]):
     """How to run the function again as it ran first."""
 
     def __init__(
-        self, function: Callable[..., _R], kwargs: dict[str, object], context: AbstractContextManager[object], preserve_rng_state: bool
+        self,
+        function: Callable[..., _R],
+        kwargs: dict[str, object],
+        context: AbstractContextManager[object],
+        preserve_rng_state: bool,
     ) -> None:
         self.function: Callable[..., _R] = function
         self.kwargs: dict[str, object] = kwargs
@@ -231,16 +261,16 @@ class _Recomputation(Generic[_R]):
 
 
 class _Inputs(Function):
-    """Saves the tensors among the arguments like any operation does, so that hooks around the checkpoint, those of an outer checkpoint too, see them."""
+    """Saves the arguments as any operation does: hooks around the checkpoint, an outer checkpoint's too, see them."""
 
     @staticmethod
-    def forward(ctx: FunctionCtx, anchor: Tensor, *tensors: Tensor) -> Tensor:
-        """An empty tensor, whose Node holds the arguments."""
+    def forward(ctx: FunctionCtx, anchor: Tensor, *tensors: Tensor) -> Tensor:  # noqa: ARG004
+        """An empty tensor, whose Node holds the arguments; ``anchor`` requires grad, so that there is a Node."""
         ctx.save_for_backward(*tensors)
         return cygrad.empty(0)
 
     @staticmethod
-    def backward(ctx: FunctionCtx, *grad_outputs: object) -> object:
+    def backward(ctx: FunctionCtx, *grad_outputs: object) -> object:  # noqa: ARG004
         """Never run: nothing depends on the empty tensor."""
         raise AssertionError("cygrad.utils.checkpoint: the Node of the arguments must not be run")
 
@@ -248,7 +278,9 @@ class _Inputs(Function):
 class _Frame:
     """One checkpointed call: its place-holders, and how their tensors are made again."""
 
-    def __init__(self, again: _Recomputation[object], args: tuple[object, ...], check: bool, debug: bool, early_stop: bool) -> None:
+    def __init__(
+        self, again: _Recomputation[object], args: tuple[object, ...], check: bool, debug: bool, early_stop: bool
+    ) -> None:
         self.again: _Recomputation[object] = again
         self.check: bool = check
         self.debug: bool = debug
@@ -268,7 +300,7 @@ class _Frame:
         return place
 
     def unpack(self, place: _Place) -> Tensor:
-        """The tensor of a place-holder, for the backward that runs now: computed again with all others, unless they are there."""
+        """The tensor of a place-holder, for the backward that runs now."""
         task = current_task_id()
         key = task if task >= 0 else -2
         if key == -2 or key not in self.done:
@@ -276,8 +308,10 @@ class _Frame:
         found = place.tensors.pop(key, None)
         if found is None:
             raise CheckpointError(
-                "cygrad.utils.checkpoint: Unpack is being triggered for a tensor that was either never recomputed, or already unpacked once: read saved tensors "
-                f"once a backward, and pass early_stop=False if the function saves them in another order. (tensor {place.number})"
+                "cygrad.utils.checkpoint: Unpack is being triggered for a tensor that was either never recomputed, "
+                "or already unpacked once: read saved tensors "
+                f"once a backward, and pass early_stop=False if the function saves them in another order. (tensor "
+                f"{place.number})"
             )
         return found
 
@@ -311,19 +345,23 @@ class _Frame:
         """CheckpointError unless the recomputation saved what the forward saved."""
         if run.count < len(self.places) and not run.surplus:
             raise CheckpointError(
-                "cygrad.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
-                f"Number of tensors saved during forward: {len(self.places)}\nNumber of tensors saved during recomputation: {run.count}." + _HINT
+                "cygrad.utils.checkpoint: A different number of tensors was saved during the original forward and "
+                "recomputation.\n"
+                f"Number of tensors saved during forward: {len(self.places)}\nNumber of tensors saved during "
+                f"recomputation: {run.count}." + _HINT
             )
         if self.check and run.differences:
             raise CheckpointError(
-                "cygrad.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the forward pass.\n"
-                + "\n".join(run.differences)
-                + ("" if self.debug else _HINT)
+                "cygrad.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
+                "during the forward pass.\n" + "\n".join(run.differences) + ("" if self.debug else _HINT)
             )
 
 
 _HOLE = object()
-_HINT = "\nPass debug=True to checkpoint(), or use set_checkpoint_debug_enabled(True), to see where in the program these tensors are saved."
+_HINT = (
+    "\nPass debug=True to checkpoint(), or use set_checkpoint_debug_enabled(True), to see where in the program these "
+    "tensors are saved."
+)
 
 
 class _Saving:
@@ -350,9 +388,10 @@ class _Run:
         if self.count >= len(frame.places):
             if frame.forward_completed:
                 raise CheckpointError(
-                    "cygrad.utils.checkpoint: trying to save more tensors during recomputation than during the original forward pass." + _HINT
+                    "cygrad.utils.checkpoint: trying to save more tensors during recomputation than during the "
+                    "original forward pass." + _HINT
                 )
-            self.surplus = True          # backward inside of the function: forward has not saved everything yet
+            self.surplus = True  # backward inside of the function: forward has not saved everything yet
             return tensor
         place = frame.places[self.count]()
         self.count += 1
@@ -362,7 +401,11 @@ class _Run:
             if facts != place.facts:
                 self.differences.append(
                     f"tensor at position {place.number}:\nsaved metadata: {place.facts}\nrecomputed metadata: {facts}"
-                    + (f"\nsaved in forward at\n{place.origin}saved in recomputation at\n{_origin()}" if frame.debug else "")
+                    + (
+                        f"\nsaved in forward at\n{place.origin}saved in recomputation at\n{_origin()}"
+                        if frame.debug
+                        else ""
+                    )
                 )
         if frame.early_stop and self.count == len(frame.places):
             raise _Stop(self)
@@ -380,7 +423,7 @@ def _origin() -> str:
 
 def _saved_inputs(tensors: list[Tensor]) -> Tensor:
     with enable_grad():
-        return cast("Tensor", _Inputs.apply(cygrad.empty(0, requires_grad=True), *tensors))
+        return _Inputs.apply(cygrad.empty(0, requires_grad=True), *tensors)
 
 
 # ---- re-entrant ------------------------------------------------------------------------------------------------------
@@ -390,10 +433,16 @@ class CheckpointFunction(Function):
     """The checkpoint as one Function."""
 
     @staticmethod
-    def forward(ctx: _CheckpointCtx, function: Callable[..., object], preserve_rng_state: bool, *args: object) -> object:
+    def forward(
+        ctx: _CheckpointCtx, function: Callable[..., object], preserve_rng_state: bool, *args: object
+    ) -> object:
         """Run the function with nothing recorded."""
         if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
-            warnings.warn("cygrad.utils.checkpoint: None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=4)
+            warnings.warn(
+                "cygrad.utils.checkpoint: None of the inputs have requires_grad=True. Gradients will be None",
+                UserWarning,
+                stacklevel=4,
+            )
         ctx.function = function
         ctx.state = get_rng_state() if preserve_rng_state else None
         ctx.others = [_HOLE if isinstance(a, Tensor) else a for a in args]
@@ -403,10 +452,11 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: _CheckpointCtx, *grad_outputs: Tensor | None) -> tuple[object, ...]:
-        """Record the function again and run backward on that: gradients of its inputs are those of their detached copies."""
+        """Record the function again and run backward on that: the gradients are those of the detached inputs."""
         if task_is_pruned():
             raise RuntimeError(
-                "cygrad.utils.checkpoint: When use_reentrant=True, checkpoint is incompatible with .grad() or passing an `inputs` parameter to .backward(). "
+                "cygrad.utils.checkpoint: When use_reentrant=True, checkpoint is incompatible with .grad() or "
+                "passing an `inputs` parameter to .backward(). "
                 "Set use_reentrant=False, or call .backward() without `inputs`."
             )
         saved = iter(ctx.saved_tensors)
@@ -417,9 +467,13 @@ class CheckpointFunction(Function):
                 set_rng_state(ctx.state)
             outputs = ctx.function(*leaves)
         several = outputs if isinstance(outputs, tuple) else (outputs,)
-        pairs = [(o, g) for o, g in zip(several, grad_outputs, strict=True) if isinstance(o, Tensor) and o.requires_grad]
+        pairs = [
+            (o, g) for o, g in zip(several, grad_outputs, strict=True) if isinstance(o, Tensor) and o.requires_grad
+        ]
         if not pairs:
-            raise RuntimeError("cygrad.utils.checkpoint: none of output has requires_grad=True, this checkpoint() is not necessary")
+            raise RuntimeError(
+                "cygrad.utils.checkpoint: none of output has requires_grad=True, this checkpoint() is not necessary"
+            )
         backward([o for o, _ in pairs], [g for _, g in pairs])
         return (None, None, *(leaf.grad if isinstance(leaf, Tensor) else None for leaf in leaves))
 
