@@ -5,6 +5,7 @@ Why it exists: it looks where nobody thought of looking. `HYPOTHESIS_PROFILE=exp
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -45,7 +46,7 @@ def state(tensor: object, born: int) -> tuple[object, ...]:
 
 def alike(left: tuple[object, ...], right: tuple[object, ...]) -> tuple[tuple[object, ...], tuple[object, ...]]:
     """The states without the node's name where the oracle has a fused backward (TanhBackwardBackward0): ours is recorded as its parts."""
-    if "BackwardBackward" in str(right[3]) and left[3] is not None:
+    if re.search(r"Backward\w*Backward", str(right[3])) and left[3] is not None:
         return (*left[:3], "fused", *left[4:]), (*right[:3], "fused", *right[4:])
     return left, right
 

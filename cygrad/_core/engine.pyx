@@ -751,16 +751,27 @@ cdef int prepare_captures(GraphTask* t, tuple inputs, list kept, bint accumulate
 
 cdef list collect(GraphTask* t):
     cdef list result = []
-    cdef int i
-    cdef Tensor leaf
+    cdef int i, k
     for i in range(t.n_captures):
-        if t.captures[i].grad == NULL:
+        k = named_before(t, i)
+        if k >= 0:
+            result.append(result[k])             # the same input twice: one gradient
+        elif t.captures[i].grad == NULL:
             result.append(None)
         elif t.recorded:
             result.append(<object>t.captures[i].grad)
         else:
             result.append(tensor_wrap(array_incref(<Array*>t.captures[i].grad)))
     return result
+
+
+cdef int named_before(GraphTask* t, int i) noexcept:
+    # The first of `inputs` that is the same as number i, or -1.
+    cdef int k
+    for k in range(i):
+        if t.captures[k].node != NULL and t.captures[k].node == t.captures[i].node and t.captures[k].nr == t.captures[i].nr:
+            return k
+    return -1
 
 
 cdef int raise_failure(GraphTask* t) except -1:
