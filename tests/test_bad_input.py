@@ -72,7 +72,11 @@ CASES: dict[str, tuple[Call, type[Exception] | tuple[type[Exception], ...], tupl
     "bool minus bool": (lambda: (a(2) > 0) - (a(2) > 0), RuntimeError, ("bool",)),
     "negative of bool": (lambda: -(a(2) > 0), RuntimeError, ("bool",)),
     "mean of integers": (lambda: cygrad.arange(3).mean(), RuntimeError, ("mean", "Long")),
-    "softmax of integers": (lambda: cygrad.arange(3).softmax(0), (RuntimeError, NotImplementedError), ("softmax", "Long")),
+    "softmax of integers": (
+        lambda: cygrad.arange(3).softmax(0),
+        (RuntimeError, NotImplementedError),
+        ("softmax", "Long"),
+    ),
     "complex comparison": (lambda: a(2, dtype=cygrad.complex64) < 1, (RuntimeError, NotImplementedError), ("Complex",)),
     "integer division by zero": (
         lambda: cygrad.tensor([1]) // cygrad.tensor([0]),

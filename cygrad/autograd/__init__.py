@@ -171,7 +171,8 @@ def grad(
         found = run_backward(roots, cotangents, keep, create_graph, targets, False) or []
     if materialize_grads:
         return tuple(
-            cygrad.zeros_like(x, requires_grad=create_graph) if g is None else g for g, x in zip(found, targets, strict=True)
+            cygrad.zeros_like(x, requires_grad=create_graph) if g is None else g
+            for g, x in zip(found, targets, strict=True)
         )
     if not allow_unused:
         for i, g in enumerate(found):
@@ -197,7 +198,8 @@ def _tensors(value: _TensorOrTensors, function: str, argument: str) -> tuple[Ten
         if not isinstance(item, Tensor):
             if argument == "inputs":
                 raise RuntimeError(
-                    f"cygrad.autograd.{function}: all inputs have to be Tensors or GradientEdges, but got {type(item).__name__} as inputs[{i}]"
+                    f"cygrad.autograd.{function}: all inputs have to be Tensors or GradientEdges, but got "
+                    f"{type(item).__name__} as inputs[{i}]"
                 )
             raise TypeError(f"cygrad.autograd.{function}: {argument}[{i}] must be a Tensor, not {type(item).__name__}")
     return result
