@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cygrad._core.creation import ones_like, zeros
-from cygrad._core.dtypes import _dtype_by_name
+from cygrad._core.dtypes import _dtype_by_name, dtype
 from cygrad._core.generated import functions as ops
 from cygrad._core.ranges import arange
 from cygrad._core.tensor import Tensor
 
-int64 = _dtype_by_name("int64")
+int64: dtype = _dtype_by_name("int64")
 
 
 def as_strided_again(

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from typing import Never
 
 from typing_extensions import disjoint_base
 
@@ -9,7 +10,7 @@ __pyx_capi__: dict[str, object]
 
 @disjoint_base
 class HookTables:
-    def __init__(self) -> None: ...
+    def __init__(self, *args: Never, **kwargs: Never) -> None: ...
 
 @disjoint_base
 class TensorHooks: ...
