@@ -420,8 +420,8 @@ cdef int run_node_python(GraphTask* t, NodeState* s) except -1:
         if s.flags & FLAG_ACCUMULATE:
             if grads[0] is not None:
                 accumulate_tensor(s, grads[0])
-                if hooked:
-                    run_accumulated(s, grads)
+            if hooked:
+                run_accumulated(s, grads)
             return 0
         if s.type.recorded != recorded_python and all_none(grads):
             out = [None] * s.n_edges

@@ -73,6 +73,7 @@ cdef HookTables tables_of(Tensor t):
 def register_hook(Tensor self not None, hook):
     """Call ``hook(grad)`` when the gradient of this tensor has been computed; a tensor it returns replaces the gradient.
 
+    ``grad`` is None, as in torch, where the Node of this tensor runs for another of its outputs, or a Function's backward gave None.
     Hooks run in order of registration. A hook belongs to the value the tensor has now: a later in-place write does not move it. Returns a handle whose
     ``remove()`` takes the hook away. RuntimeError if the tensor does not require grad.
     """
@@ -178,7 +179,7 @@ cdef list checked_tuple(object hook, object returned, list given):
 
 
 cdef object run_table(object table, object grad):
-    if grad is None or not table:
+    if not table:
         return grad
     for hook in tuple(table.values()):
         replaced = hook(grad)
