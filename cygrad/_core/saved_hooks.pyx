@@ -35,19 +35,19 @@ cdef int watch_state() except -1:
 # ---- packing --------------------------------------------------------------------------------------------------------
 
 cdef object pack_call(object pack, Tensor t):
-    # The hook sees an alias outside of the graph, and must not write to it: the original would change.
+    # The hook sees the tensor itself, as in torch, and must not write to it. What is kept of it is an alias outside of the graph: an output that its own
+    # Node kept would be a cycle.
     cdef bint mode = grad_enabled()
     cdef long before = atomic_load(&t.version.value)
-    cdef Tensor alias = tensor_alias(t)
     set_grad_enabled(False)
     try:
-        data = pack(alias)
+        data = pack(t)
     finally:
         set_grad_enabled(mode)
     if atomic_load(&t.version.value) != before:
         raise RuntimeError("cygrad: A saved tensor pack hook is modifying its input in place. Tensors provided as input to a pack hook can not be modified by "
                            "in-place operations: the value that forward computed with would change. Work on a clone() of it.")
-    return data
+    return tensor_alias(t) if data is t else data
 
 
 cdef int store(Node n, int slot, object data, object unpack) except -1:
@@ -153,8 +153,8 @@ def register(Node node not None, slot: int, pack_hook, unpack_hook) -> None:
         raise RuntimeError("cygrad: Calling register_hooks on a saved tensor whose hooks have already been set: only one pair of hooks is allowed at a time")
     if saved.array == NULL:
         raise RuntimeError("cygrad: Calling register_hooks on a saved tensor with value None is forbidden")
-    t = unpack_tensor(s, slot)
-    data = pack_call(pack_hook, t)
+    t = unpack_tensor(s, slot)              # (as torch, outside of the graph here)
+    data = pack_call(pack_hook, tensor_alias(t))
     while not spin_trylock(&s.lock):
         with nogil:
             pass

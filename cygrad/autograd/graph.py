@@ -41,8 +41,9 @@ class saved_tensors_hooks(Generic[_T]):  # noqa: N801 (torch's name)
     """Context in which every tensor that this thread saves for backward is kept as ``pack_hook(tensor)``.
 
     ``unpack_hook`` makes the tensor again of what ``pack_hook`` gave, whenever backward (or ``_saved_*``) asks for it:
-    a tensor of the same shape, dtype and device. ``pack_hook`` sees an alias outside of the graph and must not write
-    to it (RuntimeError). Contexts nest; the innermost pair is used. RuntimeError on entering where hooks are disabled.
+    a tensor of the same shape, dtype and device. ``pack_hook`` must not write to its argument (RuntimeError); what it
+    keeps should be outside of the graph (``detach()``), since an output would make a cycle with its own Node.
+    Contexts nest; the innermost pair is used. RuntimeError on entering where hooks are disabled.
     """
 
     def __init__(self, pack_hook: Callable[[Tensor], _T], unpack_hook: Callable[[_T], Tensor]) -> None:
@@ -71,7 +72,7 @@ class save_on_cpu(saved_tensors_hooks[tuple[device, Tensor]]):  # noqa: N801 (to
         self.device_type: str = device_type
 
         def pack(tensor: Tensor) -> tuple[device, Tensor]:
-            return tensor.device, tensor.cpu()
+            return tensor.device, tensor.detach().cpu()
 
         def unpack(packed: tuple[device, Tensor]) -> Tensor:
             where, tensor = packed
@@ -119,7 +120,7 @@ class _Mutations:
         return [kept for group in self._kept.values() for kept in group]
 
     def _pack(self, tensor: Tensor) -> _Kept:
-        kept = _Kept(tensor)
+        kept = _Kept(tensor.detach())
         group = self._kept.setdefault(tensor.untyped_storage().data_ptr(), weakref.WeakSet())
         group.add(kept)
         return kept

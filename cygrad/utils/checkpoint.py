@@ -396,7 +396,7 @@ class _Run:
         place = frame.places[self.count]()
         self.count += 1
         if place is not None:
-            place.tensors[self.key] = tensor
+            place.tensors[self.key] = tensor.detach()
             facts = _Facts.of(tensor) if frame.check else None
             if facts != place.facts:
                 self.differences.append(
