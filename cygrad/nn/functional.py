@@ -201,6 +201,10 @@ def _soft_cross_entropy(
     shape[dim] = classes
     weights = None if weight is None else weight.reshape(shape)
     if target.is_floating_point():
+        if target.dim() > 0 and input.dim() > 0 and target.shape[0] != input.shape[0]:
+            raise ValueError(
+                f"cygrad.nn.functional.cross_entropy: Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
+            )
         if target.shape != input.shape:
             raise RuntimeError(
                 f"cygrad.nn.functional.cross_entropy: class probabilities need the input's shape {list(input.shape)}, "

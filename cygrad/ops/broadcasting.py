@@ -33,4 +33,4 @@ def broadcast_shapes(*shapes: int | tuple[int, ...] | list[int]) -> cygrad.Size:
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Views of the tensors in the shape that they broadcast to."""
     shape = broadcast_shapes(*(tuple(t.shape) for t in tensors))
-    return tuple(t.expand(shape) for t in tensors)
+    return tuple(t if t.shape == shape else t.expand(shape) for t in tensors)

@@ -48,13 +48,13 @@ template <class T> struct Elu {
 template <class T> struct EluBackward {
     T negative, positive, input;
     EluBackward(const double *p) : negative((T)p[0]), positive((T)p[1]), input((T)p[2]) {}
-    T before(T x) const { return x > 0 ? T(0) : x * input; }
-    T after(T t, T g, T x) const { return x > 0 ? g * positive : g * input * negative * t; }
+    T before(T x) const { return x <= 0 ? x * input : T(0); }
+    T after(T t, T g, T x) const { return x <= 0 ? g * input * negative * t : g * positive; }
 };
 template <class T> struct EluResultBackward {
     T negative, positive, input;
     EluResultBackward(const double *p) : negative((T)p[0]), positive((T)p[1]), input((T)p[2]) {}
-    T operator()(T g, T r) const { return r > 0 ? g * positive : g * input * (r + negative); }
+    T operator()(T g, T r) const { return r <= 0 ? g * input * (r + negative) : g * positive; }
 };
 
 template <class T> struct Gelu : Plain {

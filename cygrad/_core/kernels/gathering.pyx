@@ -529,7 +529,7 @@ cdef int index_add_(Array* target, Py_ssize_t dim, Array* index, Array* source, 
         return -1
     if source.dtype != target.dtype:
         return fail_s(ERR_RUNTIME, "index_add_(): self (%s) and source (%s) must have the same scalar type; cast the source", dtype_cname(target.dtype), dtype_cname(source.dtype), NULL)
-    if plan_vector(&p, "index_add_", target.ndim, target.shape, target.strides, d, index, False, ERR_INDEX,
+    if plan_vector(&p, "index_add_", target.ndim, target.shape, target.strides, d, index, False, ERR_RUNTIME,
                    "index_add_(): index out of range in self: position %ld of dimension %ld with size %ld") < 0:
         return -1
     if alpha != NULL:
