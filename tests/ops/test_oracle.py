@@ -213,7 +213,7 @@ def gradients(m: ModuleType, args: list[object], result: object) -> list[object]
 
 
 # What torch keeps for its own kernels and shows by accident: the scratch of one, a tensor reshaped for another.
-WORKSPACES = {"LogSigmoidBackward0": {"_saved_buffer", "_raw_saved_buffer"}, "NllLoss2DBackward0": {"_saved_self"}}
+WORKSPACES = {"LogSigmoidBackward0": {"_saved_buffer", "_raw_saved_buffer"}, "NllLoss2DBackward0": {"_saved_self", "_saved_target"}}
 
 
 def saved_difference(mine: AnyTensor, other: AnyTensor) -> str | None:
