@@ -129,6 +129,9 @@ def _hvp(rng: np.random.Generator, small: bool) -> Inputs:
 
 _DENSE_OUTPUTS = ("loss", "d w1", "d b1", "d w2", "d b2", "d w3", "d b3")
 
+# Custom Functions, hooks and checkpoints are words of torch's API; NumPy's row is the same computation by hand.
+_TORCH_API = ("cygrad", "torch", "numpy")
+
 _ORDINARY = (
     Workload(
         "chain-forward",
@@ -201,6 +204,33 @@ _ORDINARY = (
         _deep_chain,
         ("sum", "d x", "d a"),
         (torch_over_cygrad(12.0),),
+    ),
+    Workload(
+        "functions",
+        "functions",
+        "the chain of 100 multiplications as 100 custom Functions, forward and backward",
+        _chain,
+        ("sum", "d x", "d a"),
+        (torch_over_cygrad(4.0),),
+        peers=_TORCH_API,
+    ),
+    Workload(
+        "hooks",
+        "hooks",
+        "the tiny MLP with a hook on every parameter that clips its gradient",
+        _tiny_mlp,
+        _DENSE_OUTPUTS,
+        (torch_over_cygrad(6.0),),
+        peers=_TORCH_API,
+    ),
+    Workload(
+        "checkpoints",
+        "checkpoints",
+        "the RNN in ten checkpoints without re-entrance",
+        _rnn,
+        ("loss", "d w_input", "d w_hidden", "d bias"),
+        (torch_over_cygrad(4.0),),
+        peers=_TORCH_API,
     ),
 )
 

@@ -198,6 +198,9 @@ PROGRAMS: dict[str, Callable[[Inputs], Step]] = {
     "branches": branches,
     "hvp": hvp,
     "deep-chain": deep_chain,
+    "functions": chain,
+    "hooks": tiny_mlp,
+    "checkpoints": rnn,
 }
 
 

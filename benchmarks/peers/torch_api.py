@@ -5,7 +5,7 @@ Both modules are imported by name and cast to `TorchModule`, so that a workload 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -36,11 +36,29 @@ class Tensor(Protocol):
     def detach(self) -> Tensor: ...
     def numpy(self) -> FloatArray: ...
     def requires_grad_(self) -> Tensor: ...
+    def clamp(self, min: float, max: float) -> Tensor: ...
+    def register_hook(self, hook: Callable[[Tensor], Tensor]) -> object: ...
+
+
+class Context(Protocol):
+    """What the forward of a custom Function leaves for its backward."""
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor, ...]: ...
+    def save_for_backward(self, *tensors: Tensor) -> None: ...
+
+
+class Checkpoint(Protocol):
+    """`torch.utils.checkpoint.checkpoint`."""
+
+    def __call__(self, function: Callable[..., Tensor], *arguments: Tensor, use_reentrant: bool) -> Tensor: ...
 
 
 class Autograd(Protocol):
     """`torch.autograd`."""
 
+    @property
+    def Function(self) -> type: ...  # noqa: N802 (torch's name)
     def grad(
         self,
         outputs: Tensor,
@@ -68,6 +86,7 @@ class TorchModule(Protocol):
     """The module itself."""
 
     __version__: str
+    __name__: str
 
     @property
     def autograd(self) -> Autograd: ...

@@ -7,9 +7,11 @@ tensors from the data and returns the step that is timed; a step clears the grad
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import cast
 
 from benchmarks.peers.base import Job, jobs
-from benchmarks.peers.torch_api import Tensor, TorchModule
+from benchmarks.peers.torch_api import Checkpoint, Context, Tensor, TorchModule
 from benchmarks.workloads import FloatArray, Inputs
 
 Step = Callable[[], Sequence[Tensor | None]]
@@ -173,6 +175,79 @@ def hvp(torch: TorchModule, inputs: Inputs) -> Step:
     return step
 
 
+def _multiply(ctx: Context, y: Tensor, a: Tensor) -> Tensor:
+    ctx.save_for_backward(y, a)
+    return y * a
+
+
+def _multiply_backward(ctx: Context, grad: Tensor) -> tuple[Tensor, Tensor]:
+    y, a = ctx.saved_tensors
+    return grad * a, grad * y
+
+
+def functions(torch: TorchModule, inputs: Inputs) -> Step:
+    """`y = y * a`, many times, each multiplication a custom Function, then the gradient of its sum."""
+    x, a = _leaf(torch, inputs["x"]), _leaf(torch, inputs["a"])
+    count = inputs.count
+    methods = {"forward": staticmethod(_multiply), "backward": staticmethod(_multiply_backward)}
+    multiply: Callable[[Tensor, Tensor], Tensor] = type("Multiply", (torch.autograd.Function,), methods).apply  # type: ignore[attr-defined]
+
+    def step() -> Sequence[Tensor | None]:
+        x.grad = a.grad = None
+        y = x
+        for _ in range(count):
+            y = multiply(y, a)
+        total = y.sum()
+        total.backward()
+        return total, x.grad, a.grad
+
+    return step
+
+
+def hooks(torch: TorchModule, inputs: Inputs) -> Step:
+    """`tiny_mlp` with a hook on every parameter: gradients are clipped to [-10, 10], which none of them exceeds."""
+    x, target = torch.tensor(inputs["x"]), torch.tensor(inputs["target"])
+    parameters = _dense(torch, inputs)
+    w1, b1, w2, b2, w3, b3 = parameters
+    for parameter in parameters:
+        parameter.register_hook(lambda grad: grad.clamp(-10.0, 10.0))
+
+    def step() -> Sequence[Tensor | None]:
+        for parameter in parameters:
+            parameter.grad = None
+        h = torch.tanh(x @ w1 + b1)
+        h = torch.tanh(h @ w2 + b2)
+        loss = ((h @ w3 + b3 - target) ** 2).mean()
+        loss.backward()
+        return loss, w1.grad, b1.grad, w2.grad, b2.grad, w3.grad, b3.grad
+
+    return step
+
+
+def checkpoints(torch: TorchModule, inputs: Inputs) -> Step:
+    """`rnn` in ten checkpoints, each of which runs a tenth of the frames again in backward."""
+    frames, start, target = (torch.tensor(inputs[name]) for name in ("frames", "start", "target"))
+    w_input, w_hidden, bias = (_leaf(torch, inputs[name]) for name in ("w_input", "w_hidden", "bias"))
+    checkpoint = cast("Checkpoint", import_module(f"{torch.__name__}.utils.checkpoint").checkpoint)
+    length = max(1, len(inputs["frames"]) // 10)
+
+    def segment(h: Tensor, part: Tensor) -> Tensor:
+        for frame in part:
+            h = torch.tanh(frame @ w_input + h @ w_hidden + bias)
+        return h
+
+    def step() -> Sequence[Tensor | None]:
+        w_input.grad = w_hidden.grad = bias.grad = None
+        h = start
+        for first in range(0, len(inputs["frames"]), length):
+            h = checkpoint(segment, h, frames[first : first + length], use_reentrant=False)
+        loss = ((h - target) ** 2).mean()
+        loss.backward()
+        return loss, w_input.grad, w_hidden.grad, bias.grad
+
+    return step
+
+
 _PROGRAMS: dict[str, Callable[[TorchModule, Inputs], Step]] = {
     "chain-forward": chain_forward,
     "chain": chain,
@@ -183,6 +258,9 @@ _PROGRAMS: dict[str, Callable[[TorchModule, Inputs], Step]] = {
     "branches": branches,
     "hvp": hvp,
     "deep-chain": deep_chain,
+    "functions": functions,
+    "hooks": hooks,
+    "checkpoints": checkpoints,
 }
 
 
