@@ -20,6 +20,7 @@ from cpython.object cimport PyObject
 from cygrad._core.arguments cimport (
     Binding, Call, arguments_match, arg_tensor, arg_operand, arg_scalar, arg_tensors, arg_int, arg_ints, arg_bool,
     arg_float, arg_dtype, arg_choice, function_new, method_new, property_new)
+from cygrad._core.out_argument cimport has_out, out_call
 from cygrad._core.operation cimport INT_NONE, ints0, ints1, ints2, ints3
 from cygrad._core.tensor cimport Tensor
 from cygrad._core.tensor import _install_methods
@@ -199,6 +200,11 @@ class BindingsEmitter:
             "    cdef Call c",
         ]
         several = len(operations) > 1
+        if not inplace and any(o.takes_out for o in operations):
+            lines += [
+                "    if kwnames != NULL and self == NULL and has_out(kwnames):",
+                f'        return out_call(b_{name}, b"{name}", args, nargs, kwnames)',
+            ]
         match = f"arguments_match(&c, &B_{name}{suffix}, self, args, nargs, kwnames)"
         lines.append(f"    cdef int which = {match}" if several else f"    {match}")
         for i, o in enumerate(operations):

@@ -44,7 +44,8 @@ from cygrad._core.operation cimport *
 from cygrad._core.geometry cimport *
 from cygrad._core.tensor cimport (
     Tensor, tensor_wrap, tensor_number, edge_set, save_input, save_output, history_set, needs_grad,
-    view_set, inplace_check, inplace_check_recorded, inplace_history)
+    view_set, view_set_kind, VIEW_MULTI_OUTPUT, inplace_check, inplace_check_recorded, inplace_check_graph,
+    inplace_history, overlap_check)
 """
 )
 
@@ -543,7 +544,7 @@ class OpsEmitter:
             "arrays_free(outs_, count_)",
         ]
         if o.view:
-            lines += ["for i_ in range(count_):", f"    view_set(<Tensor>result_[i_], {source})"]
+            lines += ["for i_ in range(count_):", f"    view_set_kind(<Tensor>result_[i_], {source}, VIEW_MULTI_OUTPUT)"]
 
     def condition(self, o: Operation) -> str:
         """Whether some input needs a gradient."""
@@ -652,10 +653,14 @@ class OpsEmitter:
         """The in-place variant: checks, the out-of-place kernel, the write, and a node of the same type."""
         this = local(o.signature.arguments[0].name)
         name = f'b"{o.signature.name}_"'
-        if o.gradients:
-            lines.append(f"inplace_check_recorded({this}, grad_enabled() and {self.condition(o)}, {name})")
-        else:
-            lines.append(f"inplace_check({this}, {name})")
+        # masked_fill_ may write one place of memory twice: it writes the same there
+        check = "inplace_check_graph" if o.signature.name == "masked_fill" else "inplace_check_recorded" if o.gradients else "inplace_check"
+        recorded = f"grad_enabled() and {self.condition(o)}, " if o.gradients else ""
+        lines.append(f"{check}({this}, {recorded}{name})")
+        if o.signature.name not in ("masked_fill", "index_fill"):
+            for a in o.signature.arguments[1:]:
+                if a.kind is Kind.TENSOR:
+                    lines.append(f"overlap_check({this}, {local(a.name)}, {o.family == 'indexing'}, {name})")
         if o.gradients:
             # inputs are saved before the write, so that one which is the written tensor itself is stale at once
             declarations.append("cdef Node n_ = None")

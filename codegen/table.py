@@ -43,6 +43,13 @@ KEYS = {
     "hides",
     "checks",
 }
+# torch gives these functions no out= argument; nor views, lists of results and flags.
+WITHOUT_OUT = frozenset(
+    "positive isfinite isinf isnan isclose equal relu relu6 leaky_relu elu gelu silu softplus hardtanh logsigmoid real imag conj resolve_conj view_as_real "
+    "view_as_complex reshape flatten ravel unflatten t transpose permute movedim adjoint squeeze unsqueeze broadcast_to select narrow diagonal as_strided tile "
+    "fliplr flipud flip roll rsub masked_fill index_fill masked_scatter argsort linear nll_loss mse_loss binary_cross_entropy_with_logits count_nonzero "
+    "diag_embed clone constant_pad_nd is_same_size".split()
+)
 HELPER_KEYS = {"name", "body", "python", "several"}
 VARIANTS = {"function", "method", "property", "none"}
 FACT_NAMES = {
@@ -172,6 +179,11 @@ class Operation:
         return next(
             (a.name for a in self.signature.arguments if a.kind is Kind.TENSORS and a.name in self.gradients), None
         )
+
+    @property
+    def takes_out(self) -> bool:
+        """The function form has the argument out=."""
+        return not (self.view or self.returns_list or self.signature.returns == ("bool",) or self.signature.name in WITHOUT_OUT)
 
     @property
     def returns_list(self) -> bool:

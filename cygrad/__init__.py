@@ -13,6 +13,8 @@ import cygrad._core.generated
 import cygrad._core.indexing
 import cygrad._core.interop
 import cygrad._core.operators
+import cygrad._core.rebase
+import cygrad._core.reshape_inplace
 import cygrad._core.writes
 from cygrad import autograd as autograd, nn as nn, optim as optim, random as random, utils as utils
 from cygrad._core.copying import UntypedStorage as UntypedStorage

@@ -1,102 +1,84 @@
-"""Differentiable views under mutation: which may be written, and how the graph follows a write.
+"""Differentiable views under mutation: which may not be written or followed, and how those are made again that as_strided cannot make.
 
-The recorded graph is that of the pure program. A write to a view is, in that program, a new value of the base with the
-view's part replaced, and a view of that new value. ``rebase_written`` makes exactly this: the base's grad_fn becomes a
-``CopySlices`` (copy_slices.py), and the written view is made again from it. Other views of the same base are not known
-to the base; each notices by the version counter, when its grad_fn is asked for, that the base has been written, and is
-made again then (``rebase_stale``). The core calls these functions only in these cases; making views and writing to
-tensors that are no views stay in compiled code.
+The recorded graph is that of the pure program. A write to a view is, in that program, a new value of the base with the view's part replaced, and a
+view of that new value: the base's grad_fn becomes a ``CopySlices`` (copy_slices.py), and the written view is made again from it. Other views of the same base
+are not known to the base; each notices by the version counter, when its grad_fn is asked for, that the base has been written, and is made again then. The
+common paths of this are in ``_core/rebase.pyx``, which calls these functions for the rest.
 """
 
 from __future__ import annotations
 
-from cygrad._core.node import Node
-from cygrad._core.tensor import Tensor, _set_grad_fn, _stale_origin, _view_kind, _view_replay
-from cygrad.autograd.grad_mode import enable_grad
-from cygrad.copy_slices import make_copy_slices
+from collections.abc import Sequence
+
+from cygrad._core.generated.functions import view_as_complex, view_as_real
+from cygrad._core.tensor import Tensor, _view_kind, _view_origin
 
 # ViewKind of tensor.pxd
 _MULTI_OUTPUT = 1
 _NO_GRAD = 2
-_MULTI_OUTPUT_NO_GRAD = 3
-_CUSTOM = 4
-_INFERENCE = 5
+_CUSTOM = 3
+_INFERENCE = 4
 
-_REASONS = {
-    _MULTI_OUTPUT: (
-        "Output {nr} of {name} is a view and {what}is being modified inplace. This view is the output of a function "
-        "that returns multiple views. "
-        "Such functions do not allow the output views to be modified inplace. You should replace the inplace operation "
-        "by an out-of-place one."
-    ),
-    _NO_GRAD: (
-        "A view was created in no_grad mode and {what}is being modified inplace with grad mode enabled. Given that "
-        "this use case is ambiguous and "
-        "error-prone, it is forbidden. Make the view with grad mode enabled, or write with grad mode off."
-    ),
-    _MULTI_OUTPUT_NO_GRAD: (
-        "Output {nr} of {name} is a view and {what}is being modified inplace. It was created in no_grad mode by a "
-        "function that returns multiple views, "
-        "and is being written with grad mode enabled: this is forbidden. Replace the inplace operation by an "
-        "out-of-place one."
-    ),
+_REMEDIES = {
+    _MULTI_OUTPUT: "It is one of several outputs of one function, and such outputs cannot be written in place. Use the out-of-place operation.",
+    _NO_GRAD: "Which of the two was meant, a recorded write or an unrecorded one, cannot be told: put both the view and the write inside the no_grad block, or both outside.",
     _CUSTOM: (
-        "Output {nr} of {name} is a view and {what}is being modified inplace. This view was created inside a custom "
-        "Function (or because an input was returned "
-        "as-is) and the autograd logic to handle view+inplace would override the custom backward associated with the "
-        "custom Function, leading to "
-        "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
-        "Function."
+        "A custom Function made it, or returned an input as it was, and following the write would go around that Function's backward. "
+        "Return a clone() from the Function."
     ),
-    _INFERENCE: (
-        "A view was created in inference mode and {what}is being modified inplace in normal mode, which is forbidden. "
-        "Clone it outside of inference mode first."
-    ),
+    _INFERENCE: "Make the view outside of inference mode, or write to a clone().",
 }
+
+
+def _describe(view: Tensor, what: str) -> str:
+    """Who the view is and what happened, with torch's words, and the remedy."""
+    kind = _view_kind(view)
+    name, number = _view_origin(view)
+    if name is None or kind in (_NO_GRAD, _INFERENCE):
+        who = "A view was created in" if name is None else f"Output {number} of {name} is a view of a view which was created in"
+        mode, where = ("inference mode", "in normal mode") if kind == _INFERENCE else ("no_grad mode", "with grad mode enabled")
+        text = f"{who} {mode} and {what} modified inplace {where}"
+    else:
+        text = f"Output {number} of {name} is a view and {what} modified inplace"
+    return f"{text}. {_REMEDIES[kind]}"
 
 
 def refuse_write(view: Tensor, operation: str) -> None:
     """RuntimeError for a recorded write to a view that must not be written, before anything has changed."""
-    grad_fn = view.grad_fn
-    text = _REASONS[_view_kind(view)].format(
-        nr=view.output_nr, name="a function" if grad_fn is None else grad_fn.name(), what=""
-    )
-    raise RuntimeError(f"cygrad: {operation}: {text}")
+    raise RuntimeError(f"cygrad: {operation}: {_describe(view, 'is being')}")
 
 
-def rebase_written(view: Tensor, written: Node) -> None:
-    """After an in-place operation on ``view`` whose Node is ``written``.
+def refuse_stale(view: Tensor) -> None:
+    """RuntimeError for a view whose base was written since and which cannot follow: its old grad_fn is that of a value which is gone."""
+    raise RuntimeError(f"cygrad: {_describe(view, 'its base or another view of its base has been')}")
 
-    The base gets a CopySlices, the view is made again from it.
+
+def part_of(whole: Tensor, complex_view: bool, sizes: Sequence[int], strides: Sequence[int], offset: int) -> Tensor:
+    """The view of ``whole`` with this geometry, in elements of the view, ``offset`` counted from the start of ``whole``.
+
+    ``complex_view``: whether the view is complex; where ``whole`` is not of that kind it goes through view_as_real or view_as_complex.
     """
-    base = view._base
-    if base is None:
-        raise RuntimeError("cygrad: only views can be rebased")
-    retains = view.retains_grad
-    _set_grad_fn(base, make_copy_slices(base, view, written), 0)
-    rebase_stale(view)
-    if retains:
-        view.retain_grad()
+    if complex_view and not whole.is_complex():
+        pairs = whole.as_strided((*sizes, 2), (*(2 * s for s in strides), 1), 2 * offset + whole.storage_offset())
+        return view_as_complex(pairs)
+    if whole.is_complex() and not complex_view:
+        whole = view_as_real(whole)
+        if offset == 0 and tuple(whole.shape) == tuple(sizes) and whole.stride() == tuple(strides):
+            return whole
+    return whole.as_strided(sizes, strides, offset + whole.storage_offset())
 
 
-def rebase_stale(view: Tensor) -> None:
-    """Make the grad_fn of ``view`` again from its base, which has been written since."""
-    base = view._base
-    if base is None:
-        raise RuntimeError("cygrad: only views can be rebased")
-    if not base.requires_grad:
-        return
-    kind = _view_kind(view)
-    if kind in _REASONS:
-        # The old grad_fn is that of a value which is gone, and there is no right one.
-        name, nr = _stale_origin(view)
-        raise RuntimeError(
-            "cygrad: " + _REASONS[kind].format(nr=nr, name=name, what="its base or another view of its base ")
-        )
-    replay = _view_replay(view)
-    with enable_grad():
-        if replay is None:
-            again = base.as_strided(view.shape, view.stride(), view.storage_offset())
-        else:
-            again = replay(base)
-    _set_grad_fn(view, again.grad_fn, again.output_nr)
+def replay(base: Tensor, view: Tensor) -> Tensor:
+    """``view`` again, from ``base`` as it is now, where the two have different dtypes.
+
+    Raises:
+        RuntimeError: the dtypes are not a complex one and its real counterpart, so that no gradient passes from one to the other.
+    """
+    scale = 2 if view.is_complex() else 1
+    if view.is_complex() == base.is_complex() or (base.storage_offset() * (2 if base.is_complex() else 1)) % scale:
+        raise RuntimeError(f"cygrad: a view of dtype {view.dtype} of a tensor of dtype {base.dtype} cannot follow a write: gradients do not pass between these dtypes")
+    start = base.storage_offset() * 2 if base.is_complex() else base.storage_offset() // 2
+    return part_of(base, view.is_complex(), view.shape, view.stride(), view.storage_offset() - start)
+
+
+__all__ = ["part_of", "refuse_stale", "refuse_write", "replay"]

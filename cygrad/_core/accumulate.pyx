@@ -44,6 +44,10 @@ cdef int accumulate_array(NodeState* s, Array* grad) noexcept nogil:
     if not can_keep(grad):
         kept = NULL
     take(s)
+    if not (<Tensor>s.payload).requires_grad_:
+        spin_unlock(&(<Tensor>s.payload).grad_lock)
+        array_decref(grad)
+        return 0                 # it was switched off since the graph was recorded
     held = <void*>(<Tensor>s.payload).grad_obj
     target = (<Tensor>s.payload).grad_array
     if target == NULL and not is_none(held):

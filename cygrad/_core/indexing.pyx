@@ -6,7 +6,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc
 from libc.string cimport memset
-from cygrad._core.array cimport Array, IntList, array_decref, array_incref, array_zeros, MAX_DIMS
+from cygrad._core.array cimport Array, IntList, array_decref, array_incref, array_zeros, same_shape, MAX_DIMS
 from cygrad._core.errors cimport raise_pending
 cimport cygrad._core.generated.ops_shape as ops_shape
 from cygrad._core.grad_mode cimport grad_enabled
@@ -14,9 +14,10 @@ from cygrad._core.index_parse cimport IndexSteps, IndexStep, parse_index, index_
 cimport cygrad._core.kernels.indexing as kernels
 from cygrad._core.node cimport (
     Node, NodeState, NodeType, SavedTensor, saved_tensor_new, node_new, node_register, unpack_array, saved_check, val_set_int, val_set_ints)
+from cygrad._core.operation cimport ints_sizes
 from cygrad._core.tensor cimport (
-    Tensor, tensor_wrap, tensor_number, as_operand, edge_set, save_input, history_set, needs_grad, unpack_tensor, view_set, inplace_check_recorded,
-    inplace_history, version_bump)
+    Tensor, tensor_wrap, tensor_number, as_operand, edge_set, save_input, history_set, needs_grad, unpack_tensor, view_set, inplace_check_graph,
+    inplace_history, overlap_check, version_bump)
 from cygrad._core.tensor import _install_methods
 from cygrad._core.writes cimport copy_, fill_
 
@@ -191,7 +192,11 @@ cdef Tensor index_put_(Tensor self, list indices, Tensor values, bint accumulate
     cdef Array* region = NULL
     cdef Node n = None
     cdef bint recorded = grad_enabled() and (needs_grad(self) or needs_grad(values))
-    inplace_check_recorded(self, recorded, b"index_put_")
+    inplace_check_graph(self, recorded, b"index_put_")
+    overlap_check(self, values, True, b"index_put_")
+    for index in indices:
+        if index is not None:
+            overlap_check(self, <Tensor>index, True, b"index_put_")
     if recorded:
         if needs_grad(values):
             region = region_of(self, arrays, count)
@@ -211,12 +216,18 @@ cdef Tensor index_put_(Tensor self, list indices, Tensor values, bint accumulate
 
 # ---- x[...] -----------------------------------------------------------------------------------------------------------
 
-cdef Tensor take_steps(Tensor t, IndexSteps* steps):
-    # One recorded view a step; as one view where nothing is recorded.
+cdef inline bint whole(IndexStep* step, Tensor t) noexcept:
+    return step.kind == STEP_SLICE and step.start == 0 and step.step == 1 and step.stop >= t.a.shape[step.dim]
+
+
+cdef Tensor take_steps(Tensor t, IndexSteps* steps, bint write=False):
+    # One recorded view a step; as one view where nothing is recorded. A write takes no view for slices of everything, as in torch.
     cdef int k
     cdef IndexStep* step
     cdef Tensor view
-    if not (grad_enabled() and needs_grad(t)):
+    if write and steps.n == 1 and whole(&steps.v[0], t):
+        return t
+    if steps.n and not (grad_enabled() and needs_grad(t)):
         view = tensor_wrap(index_view(t.a, steps))
         view_set(view, t)
         return view
@@ -226,10 +237,12 @@ cdef Tensor take_steps(Tensor t, IndexSteps* steps):
         if step.kind == STEP_SELECT:
             view = ops_shape.select(view, step.dim, step.start)
         elif step.kind == STEP_SLICE:
+            if write and whole(step, view):
+                continue
             view = ops_shape.slice_range(view, step.dim, step.start, step.stop, step.step)
         else:
             view = ops_shape.unsqueeze(view, step.dim)
-    if steps.n == 0:
+    if steps.n == 0 and not write:
         view = ops_shape.alias(t)
     return view
 
@@ -244,24 +257,51 @@ cdef object get_item(object t, object index):
     return index_tensors(t, tensors)
 
 
+cdef int assign(Tensor target, Tensor value) except -1:
+    # As torch does it, since it shows in the graph: a single value fills, others lose leading dims of 1 and are expanded.
+    cdef IntList sizes
+    if same_shape(target.a, value.a):
+        copy_(target, value)
+    elif value.a.ndim == 0:
+        fill_(target, value, True)
+    else:
+        value = without_leading(value)
+        if not same_shape(target.a, value.a):
+            value = ops_shape.expand(value, ints_sizes(&sizes, target.a), False)
+        copy_(target, value)
+    return 0
+
+
+cdef Tensor without_leading(Tensor value):
+    cdef IntList sizes
+    cdef int i, first = 0
+    while first < value.a.ndim and value.a.shape[first] == 1:
+        first += 1
+    if first == 0:
+        return value
+    sizes.n = value.a.ndim - first
+    for i in range(sizes.n):
+        sizes.v[i] = value.a.shape[first + i]
+    return ops_shape.view(value, &sizes)
+
+
 cdef int set_item(Tensor t, object index, object value) except -1:
     cdef IndexSteps steps
-    cdef object tensors = parse_index(t, index, &steps)
+    cdef object tensors
     cdef Tensor v = as_operand(value, b"__setitem__")
-    cdef Tensor target
-    # A value's leading dims of 1 are dropped, as in torch.
-    while v.a.ndim > 0 and v.a.ndim > t.a.ndim and v.a.shape[0] == 1:
-        v = ops_shape.squeeze_dim(v, 0)
-    if tensors is not None:
-        index_put_(take_steps(t, &steps) if steps.n else t, tensors, v, False)
+    if index is Ellipsis:
+        assign(t, v)
         return 0
-    target = take_steps(t, &steps) if steps.n else t
-    while v.a.ndim > target.a.ndim and v.a.shape[0] == 1:
-        v = ops_shape.squeeze_dim(v, 0)
-    if type(value) is not Tensor and v.a.ndim == 0 and not isinstance(value, Tensor):
-        fill_(target, v)
+    if index is True:
+        assign(ops_shape.unsqueeze(t, 0), v)
+        return 0
+    if index is False:
+        return 0
+    tensors = parse_index(t, index, &steps)
+    if tensors is None:
+        assign(take_steps(t, &steps, True), v)
     else:
-        copy_(target, v)
+        index_put_(take_steps(t, &steps, True), tensors, without_leading(v), False)
     return 0
 
 

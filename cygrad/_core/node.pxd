@@ -71,6 +71,7 @@ cdef struct NodeType:        # what all Nodes of one class share; static, made b
     const char** val_names   # attribute _saved_<name>
     const char* val_kinds    # one char a val: its ValKind as '0' + kind
     void (*finalize)(NodeState* node) noexcept    # called with the GIL before the Node's references are dropped; NULL: nothing to do
+    void (*release)(NodeState* node) noexcept nogil   # what a backward that keeps no graph frees besides saved Arrays; NULL: nothing
     PyTypeObject* cls        # the Python class, made by node_register
     bint cubic               # a matrix product: its cost is estimated as m * n * k
 
@@ -119,6 +120,7 @@ cdef SavedTensor saved_tensor_new(Node node, int slot)
 
 # Building a Node (all with the GIL). n_edges etc. may exceed the inline room; blocks are taken then.
 cdef Node node_new(NodeType* t, int n_edges)                                     # edges empty, nothing saved, sequence number taken
+cdef int node_retype(Node n, NodeType* t) except -1                              # another name for the same formula: t has the layout of n's type
 cdef int node_register(NodeType* t) except -1                                    # makes the Python class t.cls
 cdef inline int val_set_int(NodeState* s, int k, int64_t v) noexcept nogil:
     s.vals[k].i = v

@@ -41,6 +41,7 @@ cdef extern from *:
     """
     typedef void (*cg_dealloc)(PyObject *);
     static inline PyObject *cg_gc_new(PyTypeObject *t) { return (PyObject *)PyObject_GC_New(PyObject, t); }
+    static inline void cg_set_type(PyObject *o, PyTypeObject *t) { Py_SET_TYPE(o, t); }
     static inline void cg_revive(PyObject *o, PyTypeObject *t) { Py_SET_TYPE(o, t); _Py_NewReference(o); }
     static inline void cg_set_slots(PyTypeObject *t, cg_dealloc d, traverseproc v, inquiry c) {
         t->tp_dealloc = d; t->tp_traverse = v; t->tp_clear = c; t->tp_new = NULL;
@@ -49,6 +50,7 @@ cdef extern from *:
     static inline int cg_visit(PyObject *o, visitproc visit, void *arg) { return o ? visit(o, arg) : 0; }
     """
     PyObject* gc_new "cg_gc_new"(PyTypeObject* t)
+    void set_type "cg_set_type"(PyObject* o, PyTypeObject* t)
     void revive "cg_revive"(PyObject* o, PyTypeObject* t)
     void set_type_slots "cg_set_slots"(PyTypeObject* t, void (*)(PyObject*) noexcept, int (*)(PyObject*, visitproc, void*) noexcept, int (*)(PyObject*) noexcept)
     Py_ssize_t weak_offset_of "cg_weak_offset"(PyTypeObject* t)
@@ -271,6 +273,8 @@ cdef void node_release_saved(NodeState* s) noexcept nogil:
     if unlikely(s.flags & FLAG_PACKED):
         drop_packed(s.pre_hooks)
         any_saved = True
+    if s.type.release != NULL:
+        s.type.release(s)
     if any_saved:
         s.flags |= FLAG_RELEASED
 
@@ -384,6 +388,12 @@ cdef void node_finish(NodeState* s) noexcept:
         free_count += 1
     else:
         PyObject_GC_Del(o)
+
+
+cdef int node_retype(Node n, NodeType* t) except -1:
+    n.s.type = t
+    set_type(<PyObject*>n, t.cls)
+    return 0
 
 
 cdef inline PyObject* weakrefs_of(PyObject* o) noexcept:

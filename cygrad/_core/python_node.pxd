@@ -1,4 +1,4 @@
-# Nodes whose VJP is Python: CopySlices of the mutation layer, custom Functions. The payload's method `apply(node, grads, need)` is the VJP.
+# Nodes whose VJP is Python: custom Functions; and applying one Node by itself. The payload's method `apply(node, grads, need)` is the VJP.
 
 from libc.stdint cimport uint64_t
 from cygrad._core.node cimport Node, NodeState, NodeType

@@ -4,9 +4,10 @@
 # whichever is there.
 #
 # Note [Views]
-# A differentiable view knows its base (never itself a view), how it was made (`view_kind`, which decides whether it may be written, and the function to make
-# it again where as_strided cannot) and the version at which its grad_fn was right. When the base was written since, grad_fn is made again on demand
-# (lazy rebase): read grad_fn_ of a tensor that may be a view only after grad_fn_fresh(). The mutation itself is in cygrad/views.py and cygrad/copy_slices.py.
+# A differentiable view knows its base (never itself a view), how it was made (`view_kind`, which decides whether it may be written) and the version at which
+# its grad_fn was right. When the base was written since, grad_fn is made again on demand (lazy rebase): read grad_fn_ of a tensor that may be a view only
+# after grad_fn_fresh(). A view that was itself written has the base's CopySlices as grad_fn_ until then, and view_version = -2 - the version of that write.
+# The mutation itself is in rebase.pyx, which fills the table `mutation`, and for what is not plain strides in cygrad/views.py and cygrad/copy_slices.py.
 #
 # Tensor: an Array with its place in the graph. The class holds data and identity; operations are generated and reach it through `methods`.
 
@@ -28,9 +29,8 @@ cdef class Tensor:
     cdef object grad_obj              # Tensor | None
     cdef Array* grad_array            # owned; a gradient that has no Tensor yet (made by the engine without the GIL)
     cdef object base_                 # views: the base Tensor, else None. Note [Views]
-    cdef object view_replay           # views that as_strided cannot make again: a function of the base, else None
     cdef int view_kind                # views: a ViewKind
-    cdef long view_version            # views: the version at which grad_fn_ was right
+    cdef long view_version            # views: the version at which grad_fn_ was right; or, after a write to the view: Note [Views]
     cdef object hooks_                # HookTables (tensor_hooks.pyx), or None
     cdef object __weakref__
     cdef PyObject* attributes         # the instance's __dict__, made by Python when first written (Cython's own would be made for each tensor)
@@ -51,9 +51,8 @@ cdef enum ViewKind:
     VIEW_PLAIN = 0
     VIEW_MULTI_OUTPUT = 1    # one of several outputs of one operation (split, chunk, unbind)
     VIEW_NO_GRAD = 2         # made while nothing was recorded
-    VIEW_MULTI_OUTPUT_NO_GRAD = 3
-    VIEW_CUSTOM = 4          # made by a custom Function
-    VIEW_INFERENCE = 5
+    VIEW_CUSTOM = 3          # made by a custom Function
+    VIEW_INFERENCE = 4
 cdef int view_set(Tensor view, Tensor source) except -1                  # base and creation facts of a differentiable view
 cdef int view_set_kind(Tensor view, Tensor source, int kind) except -1   # the same for other than plain views
 cdef int grad_fn_fresh(Tensor t) except -1                               # lazy rebase of a stale view; cheap otherwise
@@ -65,8 +64,17 @@ cdef inline bint needs_grad(Tensor t) noexcept:
 # Writing in place (with the GIL)
 cdef int inplace_check(Tensor t, const char* operation) except -1         # refuses leaves that require grad, expanded and read-only memory, before anything changed
 cdef int inplace_check_recorded(Tensor t, bint recorded, const char* operation) except -1   # the same; recorded: grad mode is on and t or another input needs grad
+cdef int inplace_check_graph(Tensor t, bint recorded, const char* operation) except -1   # without the refusal of expanded memory
+cdef int overlap_check_self(Tensor t, const char* operation) except -1   # refuses expanded memory
+cdef int overlap_check(Tensor t, Tensor other, bint whole, const char* operation) except -1   # refuses to write t while reading memory that it shares in part with `other` (whole: in part or wholly)
 cdef int version_bump(Tensor t, const char* operation) except -1         # one write happened; `operation` is a string constant
-cdef int inplace_history(Tensor t, Node n) except -1                      # the written tensor becomes output 0 of n
+cdef int inplace_history(Tensor t, Node n) except -1                      # the written tensor becomes output 0 of n, if it is of a dtype that has gradients
+cdef int grad_fn_move(Tensor t, Node n) except -1                         # t becomes output 0 of n, whatever it is a view of; hooks stay behind, retain_grad follows
+
+cdef struct Mutation:        # what a write to a view does: filled by rebase.pyx, one floor above
+    int (*rebase_written)(Tensor view, Node written) except -1            # after an in-place operation on `view` whose Node is `written`
+    int (*rebase_stale)(Tensor view, long version) except -1              # gives the view the grad_fn of now
+cdef Mutation mutation
 
 cdef int grad_lock_take(Tensor t) noexcept                                # with the GIL
 cdef Tensor grad_of(Tensor t)                                             # the .grad as a Tensor, or None

@@ -6,6 +6,7 @@ from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF, Py_DECREF, Py_XDECREF
 from cpython.bool cimport PyBool_Check
 from cpython.dict cimport PyDict_SetItem
+from libc.stdint cimport uint64_t
 from libc.string cimport memset
 from cygrad._core.array cimport (
     array_incref, array_decref, array_empty, array_alias, same_shape, scalar_bool, scalar_int, scalar_double, scalar_complex,
@@ -201,7 +202,6 @@ cdef class Tensor:
     @property
     def output_nr(self) -> int:
         """Which output of its ``grad_fn`` this tensor is."""
-        grad_fn_fresh(self)
         return self.output_nr_
 
     @property
@@ -257,7 +257,7 @@ cdef class Tensor:
 
     def detach_(self):
         """Take this tensor out of the graph in place. RuntimeError for views."""
-        if self.base_ is not None and self.requires_grad_:
+        if self.base_ is not None and needs_grad(self):
             raise RuntimeError("cygrad: Can't detach views in-place; use detach() instead")
         self.grad_fn_ = None
         self.output_nr_ = 0
@@ -732,13 +732,12 @@ cdef int view_set(Tensor view, Tensor source) except -1:
 
 
 cdef int view_set_kind(Tensor view, Tensor source, int kind) except -1:
-    if not grad_enabled():
-        kind = VIEW_MULTI_OUTPUT_NO_GRAD if kind == VIEW_MULTI_OUTPUT else VIEW_NO_GRAD if kind == VIEW_PLAIN else kind
+    if unlikely(not grad_enabled()) and (kind == VIEW_MULTI_OUTPUT or kind == VIEW_PLAIN):
+        kind = VIEW_NO_GRAD
     if source.base_ is None:
         view.base_ = source
     else:
         view.base_ = source.base_
-        view.view_replay = source.view_replay
         if kind == VIEW_PLAIN:
             kind = source.view_kind         # a view of a view that must not be written must not be written either
     view.view_kind = kind
@@ -756,32 +755,12 @@ cdef int grad_fn_fresh(Tensor t) except -1:
     now = atomic_load(&t.version.value)
     if now == t.view_version or (t.grad_fn_ is None and not (<Tensor>t.base_).requires_grad_):
         return 0
-    from cygrad.views import rebase_stale
-    rebase_stale(t)
-    return 0
+    return mutation.rebase_stale(t, now)
 
 
-def _set_grad_fn(Tensor tensor not None, Node grad_fn, output_nr: int) -> None:
-    """Give a tensor its place in the graph and, for a view, note that this is right as of now (for the mutation layer)."""
-    tensor.grad_fn_ = grad_fn
-    tensor.output_nr_ = output_nr
-    tensor.requires_grad_ = grad_fn is not None
-    tensor.view_version = atomic_load(&tensor.version.value)
-
-
-def _stale_origin(Tensor tensor not None) -> tuple[str, int]:
-    """Name and output number of the Node that made a view, without making it again."""
-    return ("a function" if tensor.grad_fn_ is None else tensor.grad_fn_.name()), tensor.output_nr_
-
-
-def _view_replay(Tensor tensor not None) -> object:
-    """The function that makes a view again from its base, or None: as_strided does."""
-    return tensor.view_replay
-
-
-def _set_view_replay(Tensor tensor not None, replay: object) -> None:
-    """Remember how to make a view again that as_strided cannot make."""
-    tensor.view_replay = replay
+def _view_origin(Tensor tensor not None) -> tuple[str | None, int]:
+    """Name and output number of the Node that made a view (None: nothing was recorded then), without making it again."""
+    return (None if tensor.grad_fn_ is None else tensor.grad_fn_.name()), tensor.output_nr_
 
 
 def _view_kind(Tensor tensor not None) -> int:
@@ -796,29 +775,84 @@ cdef int inplace_check(Tensor t, const char* operation) except -1:
 
 
 cdef int inplace_check_recorded(Tensor t, bint recorded, const char* operation) except -1:
+    inplace_check_graph(t, recorded, operation)
+    return overlap_check_self(t, operation)
+
+
+cdef int overlap_check_self(Tensor t, const char* operation) except -1:
     cdef int i
-    cdef Tensor base
-    if unlikely(watchers.threads) and watched() & WATCH_WRITING:
-        watchers.write(t)
-    if t.a.storage.read_only:
-        raise RuntimeError(f"cygrad: {operation.decode()}: the memory of this tensor is read-only (it came from an array that is not writeable); work on a clone()")
     for i in range(t.a.ndim):
-        if t.a.strides[i] == 0 and t.a.shape[i] > 1:
+        if unlikely(t.a.strides[i] == 0 and t.a.shape[i] > 1):
             raise RuntimeError(f"cygrad: {operation.decode()}: unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
                                "Please clone() the tensor before performing the operation.")
+    return 0
+
+
+cdef int inplace_check_graph(Tensor t, bint recorded, const char* operation) except -1:
+    if unlikely(watchers.threads) and watched() & WATCH_WRITING:
+        watchers.write(t)
+    if unlikely(t.a.storage.read_only):
+        raise RuntimeError(f"cygrad: {operation.decode()}: the memory of this tensor is read-only (it came from an array that is not writeable); work on a clone()")
     if recorded:
-        grad_fn_fresh(t)
-        if t.base_ is not None and t.view_kind != VIEW_PLAIN:
-            from cygrad.views import refuse_write
-            refuse_write(t, operation.decode())
-        if t.grad_fn_ is None and t.requires_grad_:
-            raise RuntimeError(f"cygrad: {operation.decode()}: a leaf Variable that requires grad is being used in an in-place operation; do it under no_grad(), or on a clone()")
         if t.base_ is not None:
-            base = <Tensor>t.base_
-            if base.grad_fn_ is None and base.requires_grad_:
+            if unlikely(t.view_kind != VIEW_PLAIN):
+                from cygrad.views import refuse_write
+                refuse_write(t, operation.decode())
+            if unlikely((<Tensor>t.base_).grad_fn_ is None and needs_grad(t)):
                 raise RuntimeError(f"cygrad: {operation.decode()}: a view of a leaf Variable that requires grad is being used in an in-place operation; "
                                    "do it under no_grad(), or on a clone()")
+        elif unlikely(t.grad_fn_ is None and t.requires_grad_):
+            raise RuntimeError(f"cygrad: {operation.decode()}: a leaf Variable that requires grad is being used in an in-place operation; do it under no_grad(), or on a clone()")
     return 0
+
+
+cdef int overlap_check(Tensor t, Tensor other, bint whole, const char* operation) except -1:
+    cdef Array* a = t.a
+    cdef Array* b = other.a
+    cdef char* a_end
+    cdef char* b_end
+    if likely(a.storage != b.storage or a.numel == 0 or b.numel == 0) or not (dense(a) and dense(b)):
+        return 0
+    if a == b or (a.data == b.data and same_shape(a, b) and same_strides(a, b)):
+        if not whole:
+            return 0
+    else:
+        a_end = a.data + a.numel * ITEMSIZE[a.dtype]
+        b_end = b.data + b.numel * ITEMSIZE[b.dtype]
+        if a.data >= b_end or b.data >= a_end:
+            return 0
+    raise RuntimeError(f"cygrad: {operation.decode()}: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+                       "location. Please clone() the input before the operation.")
+
+
+cdef bint same_strides(Array* a, Array* b) noexcept:
+    cdef int i
+    for i in range(a.ndim):
+        if a.strides[i] != b.strides[i]:
+            return False
+    return True
+
+
+cdef bint dense(Array* a) noexcept:
+    # The elements fill their memory without gaps, each place once: some order of the dims is contiguous.
+    cdef Py_ssize_t expected = ITEMSIZE[a.dtype]
+    cdef uint64_t left = 0
+    cdef int i, found
+    if a.flags & CONTIGUOUS:
+        return True
+    for i in range(a.ndim):
+        if a.shape[i] != 1:
+            left |= <uint64_t>1 << i
+    while left:
+        found = -1
+        for i in range(a.ndim):
+            if left >> i & 1 and a.strides[i] == expected:
+                found = i
+        if found < 0:
+            return False
+        expected *= a.shape[found]
+        left &= ~(<uint64_t>1 << found)
+    return True
 
 
 cdef int version_bump(Tensor t, const char* operation) except -1:
@@ -828,21 +862,28 @@ cdef int version_bump(Tensor t, const char* operation) except -1:
 
 
 cdef int inplace_history(Tensor t, Node n) except -1:
-    cdef bint retains = t.retains_grad_
+    if unlikely(is_integral_code(t.a.dtype)):
+        return 0                 # a float was written into integers: outside of the graph
     if t.base_ is not None:
-        from cygrad.views import rebase_written
-        rebase_written(t, n)
-        return 0
-    t.hooks_ = None              # they stay with the Node of the old value
-    if retains:
-        # retain_grad follows the tensor to its new grad_fn: the old Node no longer keeps its gradient
+        return mutation.rebase_written(t, n)
+    return grad_fn_move(t, n)
+
+
+cdef int grad_fn_move(Tensor t, Node n) except -1:
+    # Hooks stay with the Node of the old value, retain_grad follows the tensor to its new one.
+    cdef bint retains = t.retains_grad_
+    if unlikely(retains):
         from cygrad._core.tensor_hooks import retain_stop
         retain_stop(t)
-    history_set(t, n, 0)
-    if retains:
+    t.hooks_ = None
+    t.grad_fn_ = n
+    t.output_nr_ = 0
+    t.requires_grad_ = True
+    if t.base_ is not None:
+        t.view_version = atomic_load(&t.version.value)
+    if unlikely(retains):
         t.retain_grad()
     return 0
-
 
 # ---- grad of leaves -------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from cygrad._core.node cimport Node, NodeState, NodeType
 from cygrad._core.tensor cimport Tensor
 
 cdef Tensor copy_(Tensor self, Tensor source)              # broadcast and cast into self
-cdef Tensor fill_(Tensor self, Tensor value)               # value: one element
+cdef Tensor fill_(Tensor self, Tensor value, bint as_tensor=*)   # value: one element; as_tensor: a number is recorded as a tensor
 cdef Tensor zero_(Tensor self)
 cdef Tensor zeros_like_array(Array* a)                     # a new Tensor of zeros
 cdef int write_check(Tensor self, Tensor source, const char* operation) except -1   # source broadcasts to self; refusals of inplace_check_recorded

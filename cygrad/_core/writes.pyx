@@ -11,7 +11,7 @@ from cygrad._core.grad_mode cimport grad_enabled
 from cygrad._core.kernels.copy cimport copy_into, fill as fill_array
 from cygrad._core.node cimport node_new, node_register
 from cygrad._core.tensor cimport (
-    tensor_wrap, edge_set, history_set, needs_grad, inplace_check_recorded, inplace_history, version_bump, as_operand)
+    tensor_wrap, edge_set, history_set, needs_grad, inplace_check_recorded, inplace_check_graph, inplace_history, overlap_check, overlap_check_self, version_bump, as_operand)
 from cygrad._core.tensor import _install_methods
 
 __all__: list[str] = []
@@ -58,6 +58,7 @@ cdef int write_check(Tensor self, Tensor source, const char* operation) except -
     cdef int i, k
     cdef bint fits = source.a.ndim <= self.a.ndim
     inplace_check_recorded(self, grad_enabled() and (needs_grad(self) or needs_grad(source)), operation)
+    overlap_check(self, source, False, operation)
     if fits:
         for i in range(source.a.ndim):
             k = self.a.ndim - source.a.ndim + i
@@ -74,8 +75,6 @@ cdef int write_check(Tensor self, Tensor source, const char* operation) except -
 cdef Tensor copy_(Tensor self, Tensor source):
     cdef Node n = None
     cdef int status
-    if self is source:
-        return self
     write_check(self, source, b"copy_")
     if grad_enabled() and (needs_grad(self) or needs_grad(source)):
         n = node_new(&NT_copy, 2)
@@ -94,14 +93,16 @@ cdef Tensor copy_(Tensor self, Tensor source):
     return self
 
 
-cdef Tensor fill_(Tensor self, Tensor value):
+cdef Tensor fill_(Tensor self, Tensor value, bint as_tensor=False):
     cdef Node n = None
-    cdef bint number = value.a.flags & WRAPPED != 0
+    cdef bint number = value.a.flags & WRAPPED != 0 and not as_tensor
     if value.a.ndim != 0:
         raise RuntimeError(f"cygrad: fill_ only supports 0-dimension value tensor but got tensor with {value.a.ndim} dimensions")
-    if number and is_complex_code(value.a.dtype) and not is_complex_code(self.a.dtype):
+    if value.a.flags & WRAPPED and is_complex_code(value.a.dtype) and not is_complex_code(self.a.dtype):
         raise RuntimeError(f"cygrad: fill_: value cannot be converted to type {dtype_object(self.a.dtype).name} without overflow: it is complex")
-    inplace_check_recorded(self, grad_enabled() and (needs_grad(self) or needs_grad(value)), b"fill_")
+    inplace_check_graph(self, grad_enabled() and (needs_grad(self) or needs_grad(value)), b"fill_")
+    if not number:
+        overlap_check_self(self, b"fill_")
     if grad_enabled() and (needs_grad(self) or needs_grad(value)):
         n = node_new(&NT_fill if number else &NT_fill_tensor, 1 if number else 2)
         edge_set(n, 0, self, NULL)
@@ -119,7 +120,7 @@ cdef Tensor zero_(Tensor self):
     cdef Node n = None
     cdef Array* zero
     cdef int status
-    inplace_check_recorded(self, grad_enabled() and needs_grad(self), b"zero_")
+    inplace_check_graph(self, grad_enabled() and needs_grad(self), b"zero_")
     if grad_enabled() and needs_grad(self):
         n = node_new(&NT_zero, 1)
         edge_set(n, 0, self, NULL)
@@ -165,7 +166,7 @@ cdef int set_type(NodeType* t, const char* name, bint sources) except -1:
     return node_register(t)
 
 set_type(&NT_copy, b"CopyBackwards", True)
-set_type(&NT_fill, b"FillBackward0", False)
-set_type(&NT_fill_tensor, b"FillBackward1", True)
+set_type(&NT_fill, b"FillBackward2", False)
+set_type(&NT_fill_tensor, b"FillBackward3", True)
 set_type(&NT_zero, b"ZeroBackward0", False)
 _install_methods({"copy_": copy_method, "fill_": fill_method, "zero_": zero_method})

@@ -183,6 +183,8 @@ def dropped_out(self: Tensor, p: float, train: bool) -> Tensor:
 
 def crop(x: Tensor, sizes: Sequence[int]) -> Tensor:
     """The first ``sizes`` places along every dim: what scatter reads of a source that is larger than its index."""
+    if x.dim() == 0 and sizes:
+        x = x.unsqueeze(0)
     for dim, size in enumerate(sizes):
         x = x.narrow(dim, 0, size)
     return x

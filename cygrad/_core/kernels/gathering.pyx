@@ -484,7 +484,7 @@ cdef int check_slices(const char* operation, Array* target, int dim, Array* inde
     if check_vector(operation, index) < 0:
         return -1
     if source.ndim > 0 and target.ndim > 0 and source.ndim != target.ndim:
-        return fail_s(ERR_RUNTIME, "%s(): source and destination must have the same number of dimensions (their dimensionality must match)", operation, NULL, NULL)
+        return fail_s(ERR_INDEX if operation[6] == c'c' else ERR_RUNTIME, "%s(): source and destination must have the same number of dimensions (their dimensionality must match)", operation, NULL, NULL)
     along = source.shape[dim] if source.ndim > 0 else 1
     if index.numel != along:
         if operation[6] == c'c':         # index_copy: torch's type differs

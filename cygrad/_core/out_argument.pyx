@@ -1,0 +1,128 @@
+# out=: results written into tensors of the caller. Contract: out_argument.pxd.
+#
+# As in torch such a write is outside of the graph, so it is refused where a gradient would be lost. All checks come before the first write.
+
+import warnings
+from cygrad._core.array cimport Array, array_empty, array_view, same_shape, shape_text
+from cygrad._core.atomics cimport atomic_load
+from cygrad._core.dtypes cimport BOOL, ITEMSIZE, dtype_cname, is_complex_code, is_float_code
+from cygrad._core.errors cimport raise_pending
+from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled
+from cygrad._core.kernels.copy cimport copy_into
+from cygrad._core.tensor cimport Tensor, array_replace, inplace_check_recorded, needs_grad, overlap_check, version_bump
+
+cdef enum:
+    ROOM = 32
+
+
+cdef bint has_out(PyObject* kwnames) noexcept:
+    cdef Py_ssize_t i
+    cdef tuple names = <tuple>kwnames
+    for i in range(len(names)):
+        if <str>names[i] == "out":
+            return True
+    return False
+
+
+cdef bint any_gradient(object value) noexcept:
+    if isinstance(value, Tensor):
+        return needs_grad(<Tensor>value)
+    if isinstance(value, (list, tuple)):
+        for part in value:
+            if isinstance(part, Tensor) and needs_grad(<Tensor>part):
+                return True
+    return False
+
+
+cdef object out_call(BindingFunction function, const char* name, PyObject** args, Py_ssize_t nargs, PyObject* kwnames):
+    cdef PyObject* given[32]
+    cdef tuple names = <tuple>kwnames
+    cdef list left = []
+    cdef Py_ssize_t i, n = nargs
+    cdef object out = None
+    cdef bint mode = grad_enabled()
+    cdef tuple outs, rest
+    if nargs + len(names) > ROOM:
+        raise TypeError(f"cygrad: {name.decode()}() takes at most {ROOM} arguments")
+    for i in range(nargs):
+        given[i] = args[i]
+    for i in range(len(names)):
+        if <str>names[i] == "out":
+            out = <object>args[nargs + i]
+        else:
+            given[n] = args[nargs + i]
+            n += 1
+            left.append(names[i])
+    rest = tuple(left)
+    if out is None:
+        return function(NULL, given, nargs, <PyObject*>rest if left else NULL)
+    outs = tuple(out) if isinstance(out, (tuple, list)) else (out,)
+    for o in outs:
+        if not isinstance(o, Tensor):
+            raise TypeError(f"cygrad: {name.decode()}(): argument 'out' must be Tensor, not {type(o).__name__}")
+    if mode:
+        lost = any_gradient(outs)
+        for i in range(n):
+            lost = lost or any_gradient(<object>given[i])
+        if lost:
+            raise RuntimeError(f"cygrad: {name.decode()}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad. "
+                               "Leave out= away, or call it under no_grad()")
+    set_grad_enabled(False)
+    try:
+        result = function(NULL, given, nargs, <PyObject*>rest if left else NULL)
+    finally:
+        set_grad_enabled(mode)
+    results = tuple(result) if isinstance(result, tuple) else (result,)
+    if len(results) != len(outs) or (isinstance(result, tuple) != isinstance(out, (tuple, list))):
+        raise TypeError(f"cygrad: {name.decode()}(): argument 'out' must be {len(results)} tensors, as many as the function returns" if isinstance(result, tuple)
+                        else f"cygrad: {name.decode()}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    for i in range(len(outs)):
+        check(outs[i], results[i], name)
+        for k in range(n):
+            if isinstance(<object>given[k], Tensor):
+                overlap_check(outs[i], <Tensor>given[k], False, name)
+    for i in range(len(outs)):
+        write(outs[i], results[i], name)
+    return out if not isinstance(result, tuple) else type(result)(outs)
+
+
+cdef inline int category(int t) noexcept:
+    return 0 if t == BOOL else 3 if is_complex_code(t) else 2 if is_float_code(t) else 1
+
+
+cdef int check(Tensor out, Tensor result, const char* name) except -1:
+    if category(result.a.dtype) > category(out.a.dtype):
+        raise RuntimeError(f"cygrad: {name.decode()}(): result type {dtype_cname(result.a.dtype).decode()} can't be cast to the desired output type "
+                           f"{dtype_cname(out.a.dtype).decode()}; give an out= of the result's dtype")
+    return inplace_check_recorded(out, False, name)
+
+
+cdef int resize(Tensor out, Array* like) except -1:
+    # In its own memory where that is large enough, so that tensors which share it see the result, too.
+    cdef Py_ssize_t strides[64]
+    cdef Py_ssize_t step = ITEMSIZE[out.a.dtype]
+    cdef int i
+    if out.a.data + like.numel * step > out.a.storage.data + out.a.storage.nbytes:
+        return array_replace(out, array_empty(out.a.dtype, like.ndim, like.shape))
+    for i in range(like.ndim - 1, -1, -1):
+        strides[i] = step
+        step *= like.shape[i]
+    return array_replace(out, array_view(out.a, out.a.dtype, out.a.data, like.ndim, like.shape, strides))
+
+
+cdef int write(Tensor out, Tensor result, const char* name) except -1:
+    cdef char have[200]
+    cdef char want[200]
+    cdef long version
+    if not same_shape(out.a, result.a):
+        if out.a.numel:
+            shape_text(have, sizeof(have), out.a.ndim, out.a.shape)
+            shape_text(want, sizeof(want), result.a.ndim, result.a.shape)
+            warnings.warn(f"cygrad: {name.decode()}(): an output with one or more elements was resized since it had shape {have.decode()}, which does not match the required "
+                          f"output shape {want.decode()}. Give a tensor of that shape, or of no elements.", UserWarning, stacklevel=2)
+        version = atomic_load(&out.version.value)
+        resize(out, result.a)
+        out.version.value = version
+    if copy_into(out.a, result.a) != 0:
+        raise_pending()
+    return version_bump(out, name)
