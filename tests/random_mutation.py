@@ -104,8 +104,8 @@ WRITES: Mapping[str, Writer] = {
     "masked fill": lambda m, x, y, n: x.masked_fill_(x.detach() > 0, 0.25),
     "masked fill tensor": lambda m, x, y, n: x.masked_fill_(x.detach() > 0, y.sum()),
     "index fill": lambda m, x, y, n: x.index_fill_(0, _index(m, n % 2), 2.0),
-    "index add": lambda m, x, y, n: x.index_add_(0, _index(m, 0), x[:1] if n % 2 else y[:1]),
-    "index copy": lambda m, x, y, n: x.index_copy_(0, _index(m, n % 2), y[:1]),
+    "index add": lambda m, x, y, n: _many(x).index_add_(0, _index(m, 0), x[:1] if n % 2 else y[:1]),
+    "index copy": lambda m, x, y, n: _many(x).index_copy_(0, _index(m, 0), y[:1]),
     "index put": lambda m, x, y, n: x.index_put_((_index(m, 0, n % 2),), y, accumulate=n % 2 == 0),
     "scatter": lambda m, x, y, n: x.scatter_(0, _index(m, 0), y),
     "scatter number": lambda m, x, y, n: x.scatter_(0, _index(m, n % 2), 0.75),
@@ -122,16 +122,23 @@ WRITES: Mapping[str, Writer] = {
     "itruediv": lambda m, x, y, n: operator.itruediv(x, 4),
     "out": lambda m, x, y, n: m.add(y, 1, out=x),
     "out mul": lambda m, x, y, n: m.mul(y, x, out=x),
-    "out sum": lambda m, x, y, n: m.sum(y, n % 2, out=_room_for(m, x, m.sum(y.detach(), n % 2))),
+    "out sum": lambda m, x, y, n: m.sum(y, n % 2, out=_room_for(x, y, m.sum(y.detach(), n % 2))),
 }
 
 # Writes that change how a tensor sees its memory. Unrecorded, or where the gradient is retained, torch keeps what belonged to the old shape.
 RESHAPING = {"t", "transpose", "unsqueeze", "squeeze"}
 
 
-def _room_for(m: ModuleType, x: Operand, result: Operand) -> Operand:
-    """`x`, if the result fits into its memory: torch moves all tensors of a memory that has to grow."""
-    if tuple(x.shape) != tuple(result.shape) and (x.numel() < result.numel() or x._base is not None or x.storage_offset()):
+def _many(x: Operand) -> Operand:
+    """`x`, unless it has no dims: which refusal comes first then is no promise."""
+    if x.dim() == 0:
+        raise ValueError("no dims")
+    return x
+
+
+def _room_for(x: Operand, y: Operand, result: Operand) -> Operand:
+    """`x`, if the result fits into its memory: torch moves all tensors of a memory that has to grow, and loses an operand `y` there."""
+    if tuple(x.shape) != tuple(result.shape) and (x.numel() < result.numel() or x._base is not None or x.data_ptr() == y.data_ptr()):
         raise ValueError("too small")
     return x
 
@@ -217,6 +224,8 @@ class Assign:
     def run(self, machine: Machine) -> Sequence[RecordedTensor]:
         x: Operand = machine.pick(self.operand)
         with machine.m.set_grad_enabled(self.grad_mode):
+            if x.numel() == 0:
+                return []  # torch does not look whether the index leads anywhere
             value: Operand = 0.5 if self.value is None else machine.pick(self.value)
             x[INDICES[self.index](machine.m, x, self.number)] = value
         return []

@@ -257,12 +257,13 @@ cdef class Tensor:
 
     def detach_(self):
         """Take this tensor out of the graph in place. RuntimeError for views."""
-        if self.base_ is not None and needs_grad(self):
+        if self.base_ is not None:
             raise RuntimeError("cygrad: Can't detach views in-place; use detach() instead")
         self.grad_fn_ = None
         self.output_nr_ = 0
         self.requires_grad_ = False
         self.retains_grad_ = False
+        self.hooks_ = None
         return self
 
     @property
