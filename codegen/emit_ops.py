@@ -544,7 +544,8 @@ class OpsEmitter:
             "arrays_free(outs_, count_)",
         ]
         if o.view:
-            lines += ["for i_ in range(count_):", f"    view_set_kind(<Tensor>result_[i_], {source}, VIEW_MULTI_OUTPUT)"]
+            made = f"view_set_kind(<Tensor>result_[i_], {source}, VIEW_MULTI_OUTPUT)"
+            lines += ["for i_ in range(count_):", f"    {made}"]
 
     def condition(self, o: Operation) -> str:
         """Whether some input needs a gradient."""
@@ -654,13 +655,17 @@ class OpsEmitter:
         this = local(o.signature.arguments[0].name)
         name = f'b"{o.signature.name}_"'
         # masked_fill_ may write one place of memory twice: it writes the same there
-        check = "inplace_check_graph" if o.signature.name == "masked_fill" else "inplace_check_recorded" if o.gradients else "inplace_check"
+        check = "inplace_check_recorded" if o.gradients else "inplace_check"
+        if o.signature.name == "masked_fill":
+            check = "inplace_check_graph"
         recorded = f"grad_enabled() and {self.condition(o)}, " if o.gradients else ""
         lines.append(f"{check}({this}, {recorded}{name})")
         if o.signature.name not in ("masked_fill", "index_fill"):
-            for a in o.signature.arguments[1:]:
-                if a.kind is Kind.TENSOR:
-                    lines.append(f"overlap_check({this}, {local(a.name)}, {o.family == 'indexing'}, {name})")
+            lines += [
+                f"overlap_check({this}, {local(a.name)}, {o.family == 'indexing'}, {name})"
+                for a in o.signature.arguments[1:]
+                if a.kind is Kind.TENSOR
+            ]
         if o.gradients:
             # inputs are saved before the write, so that one which is the written tensor itself is stale at once
             declarations.append("cdef Node n_ = None")

@@ -160,7 +160,7 @@ def forms(operations: list[Operation], method: bool, inplace: bool) -> list[Form
         if method and is_variadic(o):
             variants.insert(0, Form(o, method, result, one_by_one=True))
         if not method and o.takes_out:
-            several = " | ".join(("tuple[Tensor, ...]", "list[Tensor]")) if o.outputs else "Tensor"
+            several = "tuple[Tensor, ...] | list[Tensor]" if o.outputs else "Tensor"
             for form in variants:
                 form.add("out", f"{several} | None", "None", keyword_only=True)
         for form in variants:

@@ -45,10 +45,69 @@ KEYS = {
 }
 # torch gives these functions no out= argument; nor views, lists of results and flags.
 WITHOUT_OUT = frozenset(
-    "positive isfinite isinf isnan isclose equal relu relu6 leaky_relu elu gelu silu softplus hardtanh logsigmoid real imag conj resolve_conj view_as_real "
-    "view_as_complex reshape flatten ravel unflatten t transpose permute movedim adjoint squeeze unsqueeze broadcast_to select narrow diagonal as_strided tile "
-    "fliplr flipud flip roll rsub masked_fill index_fill masked_scatter argsort linear nll_loss mse_loss binary_cross_entropy_with_logits count_nonzero "
-    "diag_embed clone constant_pad_nd is_same_size".split()
+    {
+        "_unsafe_view",
+        "adjoint",
+        "argsort",
+        "argwhere",
+        "as_strided",
+        "binary_cross_entropy_with_logits",
+        "broadcast_tensors",
+        "broadcast_to",
+        "clone",
+        "conj",
+        "constant_pad_nd",
+        "count_nonzero",
+        "detach",
+        "diag_embed",
+        "diagonal",
+        "dropout",
+        "elu",
+        "equal",
+        "flatten",
+        "flip",
+        "fliplr",
+        "flipud",
+        "gelu",
+        "hardtanh",
+        "imag",
+        "index_fill",
+        "is_same_size",
+        "isclose",
+        "isfinite",
+        "isinf",
+        "isnan",
+        "leaky_relu",
+        "linear",
+        "log_sigmoid",
+        "masked_fill",
+        "masked_scatter",
+        "movedim",
+        "mse_loss",
+        "narrow",
+        "nll_loss",
+        "permute",
+        "positive",
+        "ravel",
+        "real",
+        "relu",
+        "relu6",
+        "reshape",
+        "resolve_conj",
+        "roll",
+        "rsub",
+        "select",
+        "silu",
+        "softplus",
+        "squeeze",
+        "t",
+        "tile",
+        "transpose",
+        "unflatten",
+        "unsqueeze",
+        "view_as_complex",
+        "view_as_real",
+    }
 )
 HELPER_KEYS = {"name", "body", "python", "several"}
 VARIANTS = {"function", "method", "property", "none"}
@@ -183,7 +242,8 @@ class Operation:
     @property
     def takes_out(self) -> bool:
         """The function form has the argument out=."""
-        return not (self.view or self.returns_list or self.signature.returns == ("bool",) or self.signature.name in WITHOUT_OUT)
+        listed = self.returns_list or self.signature.returns == ("bool",)
+        return not (self.view or listed or self.signature.name in WITHOUT_OUT)
 
     @property
     def returns_list(self) -> bool:

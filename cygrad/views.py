@@ -1,9 +1,10 @@
-"""Differentiable views under mutation: which may not be written or followed, and how those are made again that as_strided cannot make.
+"""Differentiable views under mutation: which may not be written or followed, and how those of another dtype follow.
 
-The recorded graph is that of the pure program. A write to a view is, in that program, a new value of the base with the view's part replaced, and a
-view of that new value: the base's grad_fn becomes a ``CopySlices`` (copy_slices.py), and the written view is made again from it. Other views of the same base
-are not known to the base; each notices by the version counter, when its grad_fn is asked for, that the base has been written, and is made again then. The
-common paths of this are in ``_core/rebase.pyx``, which calls these functions for the rest.
+The recorded graph is that of the pure program. A write to a view is, in that program, a new value of the base with the
+view's part replaced, and a view of that new value: the base's grad_fn becomes a ``CopySlices`` (copy_slices.py), and
+the written view is made again from it. Other views of the same base are not known to the base; each notices by the
+version counter, when its grad_fn is asked for, that the base has been written, and is made again then. The common paths
+of this are in ``_core/rebase.pyx``, which calls these functions for the rest.
 """
 
 from __future__ import annotations
@@ -20,11 +21,17 @@ _CUSTOM = 3
 _INFERENCE = 4
 
 _REMEDIES = {
-    _MULTI_OUTPUT: "It is one of several outputs of one function, and such outputs cannot be written in place. Use the out-of-place operation.",
-    _NO_GRAD: "Which of the two was meant, a recorded write or an unrecorded one, cannot be told: put both the view and the write inside the no_grad block, or both outside.",
+    _MULTI_OUTPUT: (
+        "It is one of several outputs of one function, and such outputs cannot be written in place. "
+        "Use the out-of-place operation."
+    ),
+    _NO_GRAD: (
+        "Whether a recorded write or an unrecorded one was meant cannot be told: put both the view and the write "
+        "inside the no_grad block, or both outside."
+    ),
     _CUSTOM: (
-        "A custom Function made it, or returned an input as it was, and following the write would go around that Function's backward. "
-        "Return a clone() from the Function."
+        "A custom Function made it, or returned an input as it was, and following the write would go around that "
+        "Function's backward. Return a clone() from the Function."
     ),
     _INFERENCE: "Make the view outside of inference mode, or write to a clone().",
 }
@@ -35,8 +42,11 @@ def _describe(view: Tensor, what: str) -> str:
     kind = _view_kind(view)
     name, number = _view_origin(view)
     if name is None or kind in (_NO_GRAD, _INFERENCE):
-        who = "A view was created in" if name is None else f"Output {number} of {name} is a view of a view which was created in"
-        mode, where = ("inference mode", "in normal mode") if kind == _INFERENCE else ("no_grad mode", "with grad mode enabled")
+        who = "A view was created in"
+        if name is not None:
+            who = f"Output {number} of {name} is a view of a view which was created in"
+        inference = kind == _INFERENCE
+        mode, where = ("inference mode", "in normal mode") if inference else ("no_grad mode", "with grad mode enabled")
         text = f"{who} {mode} and {what} modified inplace {where}"
     else:
         text = f"Output {number} of {name} is a view and {what} modified inplace"
@@ -49,14 +59,15 @@ def refuse_write(view: Tensor, operation: str) -> None:
 
 
 def refuse_stale(view: Tensor) -> None:
-    """RuntimeError for a view whose base was written since and which cannot follow: its old grad_fn is that of a value which is gone."""
+    """RuntimeError for a view whose base was written since and which cannot follow: the value it belongs to is gone."""
     raise RuntimeError(f"cygrad: {_describe(view, 'its base or another view of its base has been')}")
 
 
 def part_of(whole: Tensor, complex_view: bool, sizes: Sequence[int], strides: Sequence[int], offset: int) -> Tensor:
     """The view of ``whole`` with this geometry, in elements of the view, ``offset`` counted from the start of ``whole``.
 
-    ``complex_view``: whether the view is complex; where ``whole`` is not of that kind it goes through view_as_real or view_as_complex.
+    ``complex_view``: whether the view is complex; where ``whole`` is not of that kind it goes through view_as_real or
+    view_as_complex.
     """
     if complex_view and not whole.is_complex():
         pairs = whole.as_strided((*sizes, 2), (*(2 * s for s in strides), 1), 2 * offset + whole.storage_offset())
@@ -72,11 +83,14 @@ def replay(base: Tensor, view: Tensor) -> Tensor:
     """``view`` again, from ``base`` as it is now, where the two have different dtypes.
 
     Raises:
-        RuntimeError: the dtypes are not a complex one and its real counterpart, so that no gradient passes from one to the other.
+        RuntimeError: the dtypes are not a complex one and its real counterpart, so that no gradient passes.
+
     """
-    scale = 2 if view.is_complex() else 1
-    if view.is_complex() == base.is_complex() or (base.storage_offset() * (2 if base.is_complex() else 1)) % scale:
-        raise RuntimeError(f"cygrad: a view of dtype {view.dtype} of a tensor of dtype {base.dtype} cannot follow a write: gradients do not pass between these dtypes")
+    if view.is_complex() == base.is_complex():
+        raise RuntimeError(
+            f"cygrad: a view of dtype {view.dtype} of a tensor of dtype {base.dtype} cannot follow a write: gradients "
+            "do not pass between these dtypes. Make the view again after the write."
+        )
     start = base.storage_offset() * 2 if base.is_complex() else base.storage_offset() // 2
     return part_of(base, view.is_complex(), view.shape, view.stride(), view.storage_offset() - start)
 

@@ -1,7 +1,8 @@
-"""Random programs with writes: steps that make views, write in place, assign, hook and detach, beside the steps of `random_programs`.
+"""Random programs with writes: views, writes in place, assignments, hooks and detaching beside `random_programs`.
 
-Why it exists: mutation is right only if every order of views, writes, reads and backwards is. The steps run unchanged in either library and in the
-pure reference of `pure_reference.py`. Nothing is looked at between the lines unless a `Look` says so, since looking at a view's `grad_fn` brings it up to date.
+Why it exists: mutation is right only if every order of views, writes, reads and backwards is. The steps run unchanged
+in either library and in a pure reference. Nothing is looked at between the lines unless a `Look` says so, since looking
+at a view's `grad_fn` brings it up to date.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ from random_programs import (
     applications,
 )
 
-# A tensor of either library, under a name that lets any method be called: the steps are the tests' own untyped programs.
+# A tensor of either library, under a name that lets any method be called: the steps are the tests' own untyped
+# programs.
 Operand = Any
 Viewer = Callable[[ModuleType, Operand, int], object]
 Writer = Callable[[ModuleType, Operand, Operand, int], object]
@@ -42,7 +44,11 @@ Writer = Callable[[ModuleType, Operand, Operand, int], object]
 def _strided(m: ModuleType, x: Operand, n: int) -> object:
     """Every second element of the first few, or overlapping windows."""
     count = min(x.numel(), 3)
-    return x.as_strided((count,), (1 if n % 2 else 0,)) if n % 3 == 0 else x.as_strided((1, max(count, 1)), (2, 1), x.storage_offset())
+    return (
+        x.as_strided((count,), (1 if n % 2 else 0,))
+        if n % 3 == 0
+        else x.as_strided((1, max(count, 1)), (2, 1), x.storage_offset())
+    )
 
 
 VIEWS: Mapping[str, Viewer] = {
@@ -125,7 +131,8 @@ WRITES: Mapping[str, Writer] = {
     "out sum": lambda m, x, y, n: m.sum(y, n % 2, out=_room_for(x, y, m.sum(y.detach(), n % 2))),
 }
 
-# Writes that change how a tensor sees its memory. Unrecorded, or where the gradient is retained, torch keeps what belonged to the old shape.
+# Writes that change how a tensor sees its memory. Unrecorded, or where the gradient is retained, torch keeps what
+# belonged to the old shape.
 RESHAPING = {"t", "transpose", "unsqueeze", "squeeze"}
 
 
@@ -137,8 +144,13 @@ def _many(x: Operand) -> Operand:
 
 
 def _room_for(x: Operand, y: Operand, result: Operand) -> Operand:
-    """`x`, if the result fits into its memory: torch moves all tensors of a memory that has to grow, and loses an operand `y` there."""
-    if tuple(x.shape) != tuple(result.shape) and (x.numel() < result.numel() or x._base is not None or x.data_ptr() == y.data_ptr()):
+    """`x`, if the result fits into its memory.
+
+    torch moves all tensors of a memory that has to grow, and loses an operand `y` there.
+    """
+    if tuple(x.shape) != tuple(result.shape) and (
+        x.numel() < result.numel() or x._base is not None or x.data_ptr() == y.data_ptr()
+    ):
         raise ValueError("too small")
     return x
 
@@ -272,7 +284,10 @@ class Hook:
 
 @dataclass(frozen=True)
 class GradClones:
-    """`autograd.grad`; clones of the gradients become registers, since which gradients are views of others is no promise."""
+    """`autograd.grad`; clones of the gradients become registers.
+
+    Which gradients are views of others, and how often they were written, is no promise.
+    """
 
     grad: Grad
 
@@ -308,9 +323,7 @@ MUTATING_STEPS: tuple[st.SearchStrategy[Step], ...] = (
     *[st.builds(Hook, REGISTERS, st.integers(0, 99), SELDOM)] * 2,
     *[st.builds(Look)] * 2,
     *[st.builds(Backward, REGISTERS, MOSTLY, MAYBE, SELDOM, st.none() | SOME)] * 3,
-    st.builds(
-        GradClones, st.builds(Grad, REGISTERS, SOME, MOSTLY, MAYBE, st.booleans(), MOSTLY, SELDOM)
-    ),
+    st.builds(GradClones, st.builds(Grad, REGISTERS, SOME, MOSTLY, MAYBE, st.booleans(), MOSTLY, SELDOM)),
 )
 
 

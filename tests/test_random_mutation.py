@@ -1,6 +1,7 @@
-"""Random programs with writes, line by line in cygrad and in the oracle: values, gradients, node names, versions, bases, hooks, refusals.
+"""Random programs with writes, line by line in cygrad and in the oracle.
 
-Why it exists: the rules of views and writes are many, and it is their combinations that break. `HYPOTHESIS_PROFILE=explore` runs more, and new ones.
+Why it exists: the rules of views and writes are many, and it is their combinations that break. Values, gradients, node
+names, versions, bases, what hooks saw, and refusals are compared. `HYPOTHESIS_PROFILE=explore` runs more, and new ones.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from test_random_programs import PROGRAM_SCALE, exploded, gradient
 import cygrad
 
 
-class Ended(Exception):
+class EndedError(Exception):
     """The program has reached a line after which the libraries cannot be compared."""
 
 
@@ -29,7 +30,8 @@ def place(tensor: RecordedTensor, registers: list[RecordedTensor]) -> object:
     assert isinstance(tensor, cygrad.Tensor | torch.Tensor)
     base = tensor._base
     fixed = (
-        tuple(tensor.shape), strides(tensor), tensor.storage_offset(), tensor.requires_grad, tensor._version, tensor._is_view(),
+        tuple(tensor.shape), strides(tensor), tensor.storage_offset(),
+        tensor.requires_grad, tensor._version, tensor._is_view(),
         None if base is None else next((k for k, r in enumerate(registers) if r is base), -1),
     )  # fmt: skip
     found = outcome(lambda: (node_name(tensor), tensor.is_leaf, tensor.output_nr))
@@ -65,8 +67,9 @@ def compare(step: Step, ours: Recorder, oracle: Recorder) -> str | None:
     left, right = outcome(lambda: quietly(step, ours)), outcome(lambda: quietly(step, oracle))
     if not (left.ok and right.ok):
         if isinstance(step, Assign) and not (left.ok or right.ok):
-            # The index or the value is wrong, or both. torch has written up to the wrong index by then, so values differ from here on.
-            raise Ended
+            # The index or the value is wrong, or both. torch has written up to the wrong index by then, so values
+            # differ from here on.
+            raise EndedError
         return refusal_difference(left, right)
     assert isinstance(left.value, list | tuple) and isinstance(right.value, list | tuple)
     if len(left.value) != len(right.value):
@@ -89,7 +92,7 @@ def first_difference(program: list[Step]) -> tuple[int, str] | None:
     for number, step in enumerate(program):
         try:
             found = compare(step, ours, oracle)
-        except Ended:
+        except EndedError:
             return None
         if found is None and isinstance(step, Look):
             found = look(ours, oracle)

@@ -80,6 +80,9 @@ cdef object out_call(BindingFunction function, const char* name, PyObject** args
         check(outs[i], results[i], name)
         for k in range(n):
             if isinstance(<object>given[k], Tensor):
+                if <object>given[k] is outs[i] and not same_shape((<Tensor>outs[i]).a, (<Tensor>results[i]).a):
+                    raise RuntimeError(f"cygrad: {name.decode()}(): output with shape {list(outs[i].shape)} doesn't match the broadcast shape {list(results[i].shape)}; "
+                                       "out= cannot be resized where it is read, too")
                 overlap_check(outs[i], <Tensor>given[k], False, name)
     for i in range(len(outs)):
         write(outs[i], results[i], name)
@@ -94,7 +97,15 @@ cdef int check(Tensor out, Tensor result, const char* name) except -1:
     if category(result.a.dtype) > category(out.a.dtype):
         raise RuntimeError(f"cygrad: {name.decode()}(): result type {dtype_cname(result.a.dtype).decode()} can't be cast to the desired output type "
                            f"{dtype_cname(out.a.dtype).decode()}; give an out= of the result's dtype")
+    if not fits(out, result.a) and out.a.storage.owner != NULL:
+        raise RuntimeError(f"cygrad: {name.decode()}(): Trying to resize storage that is not resizable: the memory of out= belongs to another library and is too small "
+                           f"for a result of shape {list(result.shape)}")
     return inplace_check_recorded(out, False, name)
+
+
+cdef bint fits(Tensor out, Array* like) noexcept:
+    # The memory from the first element on has room.
+    return out.a.data + like.numel * ITEMSIZE[out.a.dtype] <= out.a.storage.data + out.a.storage.nbytes
 
 
 cdef int resize(Tensor out, Array* like) except -1:
@@ -102,7 +113,7 @@ cdef int resize(Tensor out, Array* like) except -1:
     cdef Py_ssize_t strides[64]
     cdef Py_ssize_t step = ITEMSIZE[out.a.dtype]
     cdef int i
-    if out.a.data + like.numel * step > out.a.storage.data + out.a.storage.nbytes:
+    if not fits(out, like):
         return array_replace(out, array_empty(out.a.dtype, like.ndim, like.shape))
     for i in range(like.ndim - 1, -1, -1):
         strides[i] = step
