@@ -22,7 +22,8 @@ from cygrad.views import part_of
 def apply(node: Node, written: Node, grads: list[Tensor | None], need: int) -> list[Tensor | None]:
     """The VJP of ``node``, the CopySlices of the operation whose Node is ``written``.
 
-    Gives the gradients of the base and of that operation's other inputs. Bit k of ``need`` says whether the gradient of input k is wanted.
+    Gives the gradients of the base and of that operation's other inputs. Bit k of ``need`` says whether the gradient of
+    input k is wanted.
     """
     (grad,) = grads
     count = max(len(written.next_functions), 1)

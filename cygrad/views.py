@@ -64,7 +64,7 @@ def refuse_stale(view: Tensor) -> None:
 
 
 def part_of(whole: Tensor, complex_view: bool, sizes: Sequence[int], strides: Sequence[int], offset: int) -> Tensor:
-    """The view of ``whole`` with this geometry, in elements of the view, ``offset`` counted from the start of ``whole``.
+    """The view of ``whole`` with this geometry, in elements of the view; ``offset`` counts from the start of ``whole``.
 
     ``complex_view``: whether the view is complex; where ``whole`` is not of that kind it goes through view_as_real or
     view_as_complex.

@@ -254,6 +254,8 @@ class Take:
 
     def run(self, machine: Machine) -> Sequence[RecordedTensor]:
         x: Operand = machine.pick(self.operand)
+        if x.numel() == 0:
+            return []  # torch does not look whether the index leads anywhere
         with machine.m.set_grad_enabled(self.grad_mode):
             return [x[INDICES[self.index](machine.m, x, self.number)]]
 

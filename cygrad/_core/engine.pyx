@@ -570,11 +570,6 @@ cdef int seed(GraphTask* t, NodeState** roots, int* root_nrs, void** root_grads,
             root_grads[i] = NULL
             return task_fail(t)
         root_grads[i] = NULL
-        sc = task_scratch(t, roots[i])
-        if unlikely(t.pruned and roots[i].flags & FLAG_HOOKS and sc.dependencies == 0 and not sc.needed and sc.capture < 0):
-            # leads to none of the inputs: nothing runs but the hooks of the root itself
-            if task_push(t, roots[i], True) != 0:
-                return task_fail(t)
     return 0
 
 
