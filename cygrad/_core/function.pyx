@@ -229,7 +229,7 @@ cdef class FunctionCtx:
                     shape, dtype = self.output_geometry[k]
                     import cygrad
                     grads[k] = cygrad.zeros(shape, dtype=dtype)
-        return self.collect(node, self.function._backward(self, *grads))
+        return self.collect(node, backward_of(self.function)(self, *grads))
 
     cdef list collect(self, Node node, object returned):
         cdef list out = [None] * node.s.n_edges
@@ -269,6 +269,26 @@ cdef class FunctionCtx:
     def apply(self, Node node not None, grads: list[Tensor | None], need: int) -> list[Tensor | None]:
         """The VJP of the Function's Node (called by the engine)."""
         return self.vjp(node, grads, need)
+
+
+cdef object base_backward = None      # of the class Function, which stands for "not defined"
+
+
+def set_base_backward(method) -> None:
+    """Say what the base class's ``backward`` and ``vjp`` are: a subclass has its own, or not."""
+    global base_backward
+    base_backward = method
+
+
+cdef object backward_of(object function):
+    backward = function.backward
+    vjp = function.vjp
+    if vjp is base_backward:
+        return backward
+    if backward is not base_backward:
+        raise RuntimeError(f"cygrad: {function.__name__}: Implementing both 'backward' and 'vjp' for a custom Function is not allowed. "
+                           "You should only implement one of them.")
+    return vjp
 
 
 cdef bint expandable(Array* a, Edge* e) noexcept:

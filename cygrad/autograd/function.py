@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, overload
 
-from cygrad._core.function import FunctionCtx, apply_function, refuse_derivative
+from cygrad._core.function import FunctionCtx, apply_function, refuse_derivative, set_base_backward
 from cygrad._core.grad_mode import is_grad_enabled
 from cygrad._core.tensor import Tensor
 from cygrad.autograd.grad_mode import no_grad
@@ -121,18 +121,6 @@ class Function:
             "cygrad: You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
-    @classmethod
-    def _backward(cls, ctx: FunctionCtx, *grad_outputs: object) -> object:
-        own_backward = cls.backward is not Function.backward
-        own_vjp = cls.vjp is not Function.vjp
-        if own_backward and own_vjp:
-            raise RuntimeError(
-                f"cygrad: {cls.__name__}: Implementing both 'backward' and 'vjp' for a custom Function is not allowed. "
-                "You should only implement one of them."
-            )
-        backward: Callable[..., object] = cls.vjp if own_vjp else cls.backward
-        return backward(ctx, *grad_outputs)
-
     @_Apply
     @staticmethod
     def apply(owner: type[Function], *args: object, **kwargs: object) -> object:
@@ -164,6 +152,7 @@ class Function:
         return bound.args[len(context) :]
 
 
+set_base_backward(Function.backward)
 InplaceFunction = Function
 
 

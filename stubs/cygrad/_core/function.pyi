@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Never
 
 from typing_extensions import disjoint_base
@@ -30,3 +31,4 @@ class FunctionCtx:
 
 def refuse_derivative(tensors: tuple[object, ...], text: str) -> tuple[object, ...]: ...
 def apply_function(function: type, name: str, args: tuple[object, ...], setup: bool) -> object: ...
+def set_base_backward(method: Callable[..., object]) -> None: ...
