@@ -161,3 +161,9 @@ def test_values_are_put_back_when_the_function_raises() -> None:
     with pytest.raises(KeyError):
         gradcheck(fails, x)
     assert x.tolist() == [1.0, 2.0]
+
+
+def test_forward_mode_is_refused_by_name() -> None:
+    """There is no forward mode yet: asking for it says so instead of failing somewhere inside."""
+    with pytest.raises(NotImplementedError, match="forward mode"):
+        gradcheck(lambda x: x * x, leaf(1.0), check_forward_ad=True)

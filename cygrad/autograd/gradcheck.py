@@ -15,10 +15,12 @@ Optimization", section 8.1.
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -218,6 +220,32 @@ def _forward(
     return blocks
 
 
+class _Dual(Protocol):
+    @property
+    def tangent(self) -> cygrad.Tensor | None: ...
+
+
+class _ForwardMode(Protocol):
+    """What is used of cygrad.autograd.forward_ad."""
+
+    def dual_level(self) -> AbstractContextManager[object]: ...
+
+    def make_dual(self, tensor: cygrad.Tensor, tangent: cygrad.Tensor) -> cygrad.Tensor: ...
+
+    def unpack_dual(self, tensor: cygrad.Tensor) -> _Dual: ...
+
+
+def _forward_mode() -> _ForwardMode:
+    """The module of forward mode, imported when it is asked for."""
+    try:
+        module: object = importlib.import_module("cygrad.autograd.forward_ad")
+    except ModuleNotFoundError:
+        raise NotImplementedError(
+            "gradcheck: check_forward_ad needs forward mode, which this version of cygrad does not have; leave it out"
+        ) from None
+    return cast("_ForwardMode", module)
+
+
 def _push(
     func: Checked,
     inputs: Sequence[cygrad.Tensor],
@@ -225,8 +253,7 @@ def _push(
     picks: Sequence[int],
 ) -> list[npt.NDArray[np.complex128]]:
     """Tangents of the picked outputs when only the inputs at the keys of `tangents` carry one."""
-    from cygrad.autograd import forward_ad  # only who asks for forward mode pays for it
-
+    forward_ad = _forward_mode()
     with forward_ad.dual_level():
         duals = [
             forward_ad.make_dual(value, _tensor(tangents[index], value)) if index in tangents else value
