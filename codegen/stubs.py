@@ -121,10 +121,10 @@ class Form:
         return parts
 
     def exclude_flags(self, earlier: list[Form]) -> None:
-        """A flag for whose True an earlier form of the same parameters stands can only be False here."""
+        """A flag for whose True an earlier form of the same first parameters stands can only be False here."""
         for form in earlier:
-            if form.names == self.names:
-                for k, (text, before) in enumerate(zip(self.types, form.types, strict=True)):
+            if form.names == self.names[: len(form.names)]:
+                for k, (text, before) in enumerate(zip(self.types, form.types, strict=False)):
                     if text == "bool" and before == "Literal[True]":
                         self.types[k] = "Literal[False]"
 
