@@ -45,7 +45,7 @@ def state(tensor: object, born: int) -> tuple[object, ...]:
 
 
 def alike(left: tuple[object, ...], right: tuple[object, ...]) -> tuple[tuple[object, ...], tuple[object, ...]]:
-    """The states without the node's name where the oracle has a fused backward (TanhBackwardBackward0): ours is recorded as its parts."""
+    """The states, without the node's name where the oracle has a fused backward: ours is recorded as its parts."""
     if re.search(r"Backward\w*Backward", str(right[3])) and left[3] is not None:
         return (*left[:3], "fused", *left[4:]), (*right[:3], "fused", *right[4:])
     return left, right
@@ -58,7 +58,8 @@ def gradient(tensor: RecordedTensor) -> RecordedTensor | None:
         return tensor.grad
 
 
-# Both refuse a step. Ours has changed nothing then; the oracle may have changed something before it noticed, so the program ends there.
+# Both refuse a step. Ours has changed nothing then; the oracle may have changed something before it noticed, so the
+# program ends there.
 REFUSED = "refused by both"
 
 

@@ -203,7 +203,8 @@ def _soft_cross_entropy(
     if target.is_floating_point():
         if target.dim() > 0 and input.dim() > 0 and target.shape[0] != input.shape[0]:
             raise ValueError(
-                f"cygrad.nn.functional.cross_entropy: Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
+                f"cygrad.nn.functional.cross_entropy: Expected input batch_size ({input.shape[0]}) to match "
+                f"target batch_size ({target.shape[0]})."
             )
         if target.shape != input.shape:
             raise RuntimeError(

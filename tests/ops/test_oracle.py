@@ -213,7 +213,10 @@ def gradients(m: ModuleType, args: list[object], result: object) -> list[object]
 
 
 # What torch keeps for its own kernels and shows by accident: the scratch of one, a tensor reshaped for another.
-WORKSPACES = {"LogSigmoidBackward0": {"_saved_buffer", "_raw_saved_buffer"}, "NllLoss2DBackward0": {"_saved_self", "_saved_target"}}
+WORKSPACES = {
+    "LogSigmoidBackward0": {"_saved_buffer", "_raw_saved_buffer"},
+    "NllLoss2DBackward0": {"_saved_self", "_saved_target"},
+}
 
 
 def saved_difference(mine: AnyTensor, other: AnyTensor) -> str | None:
@@ -222,7 +225,8 @@ def saved_difference(mine: AnyTensor, other: AnyTensor) -> str | None:
         return None
     passed_over = WORKSPACES.get(other.grad_fn.name(), set())
     names = [
-        [name for name in dir(x.grad_fn) if name.startswith("_saved_") and name not in passed_over] for x in (mine, other)
+        [name for name in dir(x.grad_fn) if name.startswith("_saved_") and name not in passed_over]
+        for x in (mine, other)
     ]
     if names[0] != names[1]:
         return f"saved names {names[0]} instead of {names[1]}"
