@@ -49,7 +49,10 @@ from cygrad._core.dtypes import (
     set_default_dtype as set_default_dtype,
 )
 from cygrad._core.generated.functions import *
-from cygrad._core.grad_mode import is_grad_enabled as is_grad_enabled
+from cygrad._core.grad_mode import (
+    is_grad_enabled as is_grad_enabled,
+    is_inference_mode_enabled as is_inference_mode_enabled,
+)
 from cygrad._core.memory import empty_cache as empty_cache, memory_stats as memory_stats
 from cygrad._core.options import (
     channels_last as channels_last,
@@ -63,6 +66,7 @@ from cygrad._core.options import (
 from cygrad._core.queries import (
     is_complex as is_complex,
     is_floating_point as is_floating_point,
+    is_inference as is_inference,
     is_nonzero as is_nonzero,
     is_same_size as is_same_size,
     is_tensor as is_tensor,
@@ -91,8 +95,13 @@ from cygrad._printing import (
     set_printoptions as set_printoptions,
 )
 from cygrad._version import __version__ as __version__
+from cygrad.autograd.anomaly_mode import (
+    is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
+    is_anomaly_enabled as is_anomaly_enabled,
+)
 from cygrad.autograd.grad_mode import (
     enable_grad as enable_grad,
+    inference_mode as inference_mode,
     no_grad as no_grad,
     set_grad_enabled as set_grad_enabled,
 )

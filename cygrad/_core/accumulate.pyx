@@ -1,79 +1,19 @@
 # AccumulateGrad: adds what arrives at a leaf to its .grad. Contract: accumulate.pxd.
 
-from cygrad._core.array cimport array_decref, array_unshared, same_shape
-from cygrad._core.atomics cimport spin_trylock, spin_unlock, atomic_add
+from cygrad._core.array cimport array_decref, array_incref, array_unshared, array_empty, array_empty_like, same_shape, CONTIGUOUS
+from cygrad._core.atomics cimport atomic_add, atomic_load
 from cygrad._core.dtypes cimport ITEMSIZE
 from cygrad._core.errors cimport fail, raise_pending, ERR_RUNTIME
 from cygrad._core.grad_mode cimport grad_enabled
-from cygrad._core.kernels.copy cimport clone
+from cygrad._core.kernels.copy cimport copy_into
 from cygrad._core.kernels.ufuncs cimport binary, UF_ADD
+from cygrad._core.memory cimport VersionCounter, process_trylock, process_unlock
 from cygrad._core.recorded_ops cimport recorded_ops
-from cygrad._core.tensor cimport grad_of, tensor_wrap
+from cygrad._core.tensor cimport grad_of, grad_swap, tensor_wrap
+from cygrad._core.writes cimport copy_
 
 cdef extern from "<sched.h>" nogil:
     int sched_yield()
-
-
-cdef bint accumulate_needs_gil(NodeState* s) noexcept nogil:
-    cdef bint graph = False
-    take(s)
-    if (<Tensor>s.payload).grad_obj is not None:
-        graph = (<Tensor>(<void*>(<Tensor>s.payload).grad_obj)).requires_grad_
-    spin_unlock(&(<Tensor>s.payload).grad_lock)
-    return graph
-
-
-cdef inline void take(NodeState* s) noexcept nogil:
-    while not spin_trylock(&(<Tensor>s.payload).grad_lock):
-        sched_yield()
-
-
-cdef inline bint can_keep(Array* grad) noexcept nogil:
-    # Nobody else uses this memory and all of it is the gradient: it becomes .grad as it is.
-    return array_unshared(grad) and grad.data == grad.storage.data and grad.storage.nbytes == <size_t>(grad.numel * ITEMSIZE[grad.dtype])
-
-
-cdef int accumulate_array(NodeState* s, Array* grad) noexcept nogil:
-    cdef Array* kept = grad
-    cdef Array* target
-    cdef Array* done
-    cdef void* held
-    if not (<Tensor>s.payload).requires_grad_:       # switched off since the graph was recorded
-        array_decref(grad)
-        return 0
-    if not can_keep(grad):
-        kept = NULL
-    take(s)
-    if not (<Tensor>s.payload).requires_grad_:
-        spin_unlock(&(<Tensor>s.payload).grad_lock)
-        array_decref(grad)
-        return 0                 # it was switched off since the graph was recorded
-    held = <void*>(<Tensor>s.payload).grad_obj
-    target = (<Tensor>s.payload).grad_array
-    if target == NULL and not is_none(held):
-        target = (<Tensor>held).a
-        if target.storage.read_only or not same_shape(target, grad):
-            spin_unlock(&(<Tensor>s.payload).grad_lock)
-            array_decref(grad)
-            return fail(ERR_RUNTIME, "cygrad: AccumulateGrad: the .grad of a leaf cannot take the new gradient: its memory is read-only or its shape differs; set .grad to None first")
-        (<Tensor>held).version.writer = "AccumulateGrad"
-        atomic_add(&(<Tensor>held).version.value, 1)
-    if target != NULL:
-        done = binary(UF_ADD, target, grad, target)
-        spin_unlock(&(<Tensor>s.payload).grad_lock)
-        array_decref(grad)
-        array_decref(done)
-        return 0 if done != NULL else -1
-    if kept == NULL:
-        kept = clone(grad)
-        array_decref(grad)
-        if kept == NULL:
-            spin_unlock(&(<Tensor>s.payload).grad_lock)
-            return -1
-    (<Tensor>s.payload).grad_array = kept
-    spin_unlock(&(<Tensor>s.payload).grad_lock)
-    return 0
-
 
 cdef extern from *:
     """
@@ -82,23 +22,128 @@ cdef extern from *:
     bint is_none "cg_is_none"(void*) noexcept nogil
 
 
+cdef inline void take(int* grad_lock) noexcept nogil:
+    while not process_trylock(grad_lock):
+        sched_yield()
+
+
+cdef inline bint can_keep(Array* grad, Array* leaf) noexcept nogil:
+    # Nobody else uses this memory, all of it is the gradient, and it lies as the leaf does: it becomes .grad as it is.
+    return (array_unshared(grad) and grad.data == grad.storage.data and grad.storage.nbytes == <size_t>(grad.numel * ITEMSIZE[grad.dtype])
+            and (leaf.flags & CONTIGUOUS != 0 or not same_shape(leaf, grad)))
+
+
+cdef Array* like_leaf(Array* leaf, Array* grad) noexcept nogil:
+    # Uninitialised memory for a copy of the gradient.
+    if same_shape(leaf, grad):
+        return array_empty_like(leaf, grad.dtype)
+    return array_empty(grad.dtype, grad.ndim, grad.shape)       # the leaf was given other data since forward
+
+
+cdef bint writable(Array* target, Array* grad) noexcept nogil:
+    cdef int i
+    if target.storage.read_only or not same_shape(target, grad):
+        return False
+    for i in range(target.ndim):
+        if target.strides[i] == 0 and target.shape[i] > 1:
+            return False
+    return True
+
+
+cdef int accumulate_array(NodeState* s, Array* grad) noexcept nogil:
+    cdef void* held
+    cdef Array* target
+    cdef Array* owner
+    cdef VersionCounter* version
+    cdef Array* done = NULL
+    cdef Array* kept
+    cdef int status = 0
+    if not (<Tensor>s.payload).requires_grad_:       # switched off since the graph was recorded
+        array_decref(grad)
+        return 0
+    take(&(<Tensor>s.payload).grad_lock)
+    held = <void*>(<Tensor>s.payload).grad_obj
+    target = (<Tensor>s.payload).grad_array
+    if target != NULL:
+        done = binary(UF_ADD, target, grad, target)
+        status = 0 if done != NULL else -1
+        array_decref(done)
+    elif not is_none(held):
+        take(&(<Tensor>held).grad_lock)                  # guards its `a` and the version that goes with it
+        target = array_incref((<Tensor>held).a)
+        owner = array_incref((<Tensor>held).own_version)
+        version = (<Tensor>held).version
+        process_unlock(&(<Tensor>held).grad_lock)
+        if not writable(target, grad):
+            status = fail(ERR_RUNTIME, "cygrad: AccumulateGrad: the .grad of a leaf cannot take the new gradient: its memory is read-only, its shape differs, or "
+                          "more than one element of the written-to tensor refers to a single memory location; set .grad to None first")
+        else:
+            done = binary(UF_ADD, target, grad, target)
+            status = 0 if done != NULL else -1
+            array_decref(done)
+            version.writer = "AccumulateGrad"
+            atomic_add(&version.value, 1)
+        array_decref(target)
+        array_decref(owner)
+    elif can_keep(grad, (<Tensor>s.payload).a):
+        (<Tensor>s.payload).grad_array = grad
+        grad = NULL
+    else:
+        kept = like_leaf((<Tensor>s.payload).a, grad)
+        if kept == NULL or copy_into(kept, grad) != 0:
+            array_decref(kept)
+            status = -1
+        else:
+            (<Tensor>s.payload).grad_array = kept
+    process_unlock(&(<Tensor>s.payload).grad_lock)
+    array_decref(grad)
+    return status
+
+
+cdef bint dense(Array* leaf) noexcept:
+    # The elements fill their memory, each place once: array_empty_like would keep the strides.
+    cdef Array* like = array_empty_like(leaf, leaf.dtype)
+    cdef int i
+    cdef bint same = like != NULL
+    if same:
+        for i in range(leaf.ndim):
+            if leaf.shape[i] != 1 and like.strides[i] != leaf.strides[i]:
+                same = False
+    array_decref(like)
+    return same
+
+
+cdef Tensor recorded_copy(Tensor leaf, Tensor grad):
+    # As torch does it: a copy into the leaf's layout where that is dense, a clone where it is not.
+    cdef Tensor made
+    if not grad.requires_grad_ or dense(leaf.a) or not same_shape(leaf.a, grad.a):
+        return copy_(tensor_wrap(like_leaf(leaf.a, grad.a)), grad)
+    made = recorded_ops.clone(grad)
+    return made
+
+
 cdef int accumulate_tensor(NodeState* s, Tensor grad) except -1:
     cdef Tensor leaf = <Tensor>s.payload
-    cdef Tensor held
+    cdef Tensor held, result
+    cdef Array* array
+    cdef long version
+    cdef int status
     if not leaf.requires_grad_:
         return 0
-    held = grad_of(leaf)
-    if held is None:
-        if grad_enabled():
-            leaf.grad = recorded_ops.clone(grad)
-        else:
-            leaf.grad = tensor_wrap(clone(grad.a))       # Python code may hold `grad`: its memory is not taken over
-    elif grad_enabled() or held.requires_grad_ or held.a.storage.read_only:
-        leaf.grad = recorded_ops.add(held, grad)
-    else:
-        if binary(UF_ADD, held.a, grad.a, held.a) == NULL:
+    if not grad_enabled():
+        array = array_incref(grad.a)         # Python code may hold `grad`: with this second reference its memory is not taken over
+        with nogil:
+            status = accumulate_array(s, array)
+        if status != 0:
             raise_pending()
-        array_decref(held.a)
-        held.version.writer = "AccumulateGrad"
-        atomic_add(&held.version.value, 1)
-    return 0
+        return 0
+    while True:                              # again, if another thread added to .grad meanwhile
+        held = grad_of(leaf)
+        if held is None:
+            version = 0
+            result = recorded_copy(leaf, grad)
+        else:
+            version = atomic_load(&held.version.value)
+            result = recorded_ops.add(held, grad)
+        if grad_swap(leaf, held, version, result):
+            return 0

@@ -77,6 +77,7 @@ cdef Array* array_empty(int dtype, int ndim, const Py_ssize_t* shape) noexcept n
     s.block_size = <unsigned int>total
     s.device = 0
     s.read_only = 0
+    s.inference = 0
     if likely(nbytes <= SMALL_DATA):
         s.data_in_block = 1
         s.data = <char*>s + head

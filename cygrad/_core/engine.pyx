@@ -15,23 +15,26 @@ from cpython.ref cimport Py_INCREF, Py_DECREF, Py_XDECREF
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
-from cygrad._core.accumulate cimport accumulate_needs_gil, accumulate_array, accumulate_tensor
+from cygrad._core.accumulate cimport accumulate_array, accumulate_tensor
+from cygrad._core.anomaly cimport anomaly_is_on, anomaly_enter, anomaly_leave, anomaly_check, anomaly_explain
 from cygrad._core.array cimport Array, IntList, array_incref, array_decref, array_unshared, array_empty, same_shape
 from cygrad._core.atomics cimport spin_trylock, spin_unlock, likely, unlikely
+from cygrad._core.deep cimport deep, deeper, shallower, on_fresh_thread
 from cygrad._core.dtypes cimport FLOAT32, FLOAT64
 from cygrad._core.errors cimport error_exception, raise_pending, fail, ERR_RUNTIME, ERR_NONE
-from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled
+from cygrad._core.grad_mode cimport set_grad_enabled, thread_modes, set_thread_modes, MODE_ALONE
 from cygrad._core.graph_task cimport (
-    GraphTask, Capture, RUN_LEAF, task_init, task_finish, task_claim, task_scratch, task_push, task_pop, task_fail)
+    GraphTask, Capture, RUN_LEAF, task_init, task_finish, task_claim, task_scratch, task_push, task_pop, task_requeue, task_fail)
 from cygrad._core.kernels.copy cimport cast
 from cygrad._core.kernels.reductions cimport sum_to
 from cygrad._core.kernels.ufuncs cimport binary, UF_ADD
-from cygrad._core.memory cimport block_alloc, block_free
+from cygrad._core.memory cimport block_alloc, block_free, process_trylock, process_unlock
 from cygrad._core.node cimport (
-    Node, NodeState, Edge, Scratch, node_of, node_track, node_release_saved, refuse_released, FLAG_ACCUMULATE, FLAG_PYTHON, FLAG_HOOKS, FLAG_RELEASED)
+    Node, NodeState, Edge, Scratch, node_of, node_track, node_flags, node_release_saved, node_release_with_gil, refuse_released, FLAG_ACCUMULATE, FLAG_PYTHON,
+    FLAG_HOOKS)
 from cygrad._core.recorded_ops cimport recorded_ops
 from cygrad._core.python_node cimport recorded_python
-from cygrad._core.tensor cimport Tensor, tensor_wrap, gradient_edge, grad_of, operators
+from cygrad._core.tensor cimport Tensor, tensor_wrap, gradient_edge, operators
 from cygrad._core.task_queries cimport task_current, task_set_current, run_callbacks
 from cygrad._core.tensor_hooks cimport run_tensor_hooks, run_prehooks, run_posthooks, run_accumulated
 from cygrad._core.workers cimport workers_invite, workers_leave, workers_notify, wait_for_work
@@ -134,11 +137,10 @@ cdef inline void unlock(GraphTask* t) noexcept nogil:
 
 
 cdef inline bint needs_gil(GraphTask* t, NodeState* s) noexcept nogil:
-    if t.recorded or s.flags & (FLAG_PYTHON | FLAG_HOOKS):
+    cdef int flags = node_flags(s)
+    if t.recorded or t.anomaly or flags & (FLAG_PYTHON | FLAG_HOOKS):
         return True
-    if s.flags & FLAG_ACCUMULATE:
-        return accumulate_needs_gil(s)
-    return s.type.apply == NULL
+    return s.type.apply == NULL and not flags & FLAG_ACCUMULATE
 
 
 cdef inline int slots_make(NodeState* s, Scratch* sc) noexcept nogil:
@@ -201,7 +203,6 @@ cdef int deliver(GraphTask* t, NodeState* s, int nr, Array* grad) noexcept nogil
 cdef int send(GraphTask* t, Edge* e, Array* grad) noexcept nogil:
     # One gradient along one edge, in the shape and dtype of the forward input. Steals grad.
     cdef Array* fit
-    cdef Scratch* sc
     if grad != NULL:
         if e.shape != NULL:
             fit = sum_to(grad, e.shape)
@@ -245,15 +246,15 @@ cdef void capture_arrays(GraphTask* t, Scratch* sc) noexcept nogil:
 
 cdef int apply_node(GraphTask* t, NodeState* s, void** grads, Array** out) noexcept nogil:
     cdef int status
-    while not spin_trylock(&s.lock):
+    while not process_trylock(&s.lock):
         sched_yield()
-    if unlikely(s.flags & FLAG_RELEASED):
+    if unlikely(s.released):
         status = refuse_released(s)
     else:
         status = s.type.apply(s, <Array**>grads, out, needed_edges(t, s))
         if not t.keep_graph:
             node_release_saved(s)
-    spin_unlock(&s.lock)
+    process_unlock(&s.lock)
     return status
 
 
@@ -269,7 +270,7 @@ cdef int run_node(GraphTask* t, NodeState* s) noexcept nogil:
         capture_arrays(t, sc)
     if not sc.needed:
         return 0
-    if s.flags & FLAG_ACCUMULATE:
+    if node_flags(s) & FLAG_ACCUMULATE:
         if grads == NULL or grads[0] == NULL:
             return 0
         grad = <Array*>grads[0]
@@ -395,7 +396,8 @@ cdef int run_node_python(GraphTask* t, NodeState* s) except -1:
     cdef int i, k
     cdef Edge* e
     cdef Tensor grad
-    cdef bint mode = grad_enabled()
+    cdef int modes = thread_modes()
+    cdef PyObject* outer = anomaly_enter(s) if t.anomaly else NULL
     cdef bint hooked = s.flags & FLAG_HOOKS != 0
     set_grad_enabled(t.recorded)
     try:
@@ -426,23 +428,31 @@ cdef int run_node_python(GraphTask* t, NodeState* s) except -1:
         if s.type.recorded != recorded_python and all_none(grads):
             out = [None] * s.n_edges
         elif t.recorded or s.type.apply == NULL or s.flags & FLAG_PYTHON:
-            if s.flags & FLAG_RELEASED:
+            if s.released:
                 refuse_released(s)
                 raise_pending()
             out = s.type.recorded(s, grads, needed_edges(t, s))
             if not t.keep_graph:
-                node_release_saved(s)
+                node_release_with_gil(s)
         else:
             out = apply_arrays(t, s, grads)
         if hooked:
             out = run_posthooks(s, out, grads)
+        if t.anomaly:
+            anomaly_check(s, out)
         for i in range(s.n_edges):
             e = &s.edges[i]
             if e.next != NULL:
                 grad = out[i]
                 deliver_tensor(t, e.next, e.input_nr, None if grad is None else fit_tensor(e, grad))
+    except BaseException as error:
+        if t.anomaly:
+            anomaly_explain(s, error)
+        raise
     finally:
-        set_grad_enabled(mode)
+        if t.anomaly:
+            anomaly_leave(outer)
+        set_thread_modes(modes)
     return 0
 
 
@@ -460,13 +470,20 @@ cdef int run_gil_node(GraphTask* t, NodeState* s) noexcept with gil:
         run_node_python(t, s)
         return 0
     except BaseException as e:
-        if not t.failed:
-            t.failed = True
-            Py_INCREF(e)
-            t.exception = <PyObject*>e
+        fail_with(t, e)
         return -1
     finally:
         task_set_current(outer)
+
+
+cdef int fail_with(GraphTask* t, object exception) noexcept:
+    lock(t)
+    if not t.failed:
+        t.failed = True
+        Py_INCREF(exception)
+        t.exception = <PyObject*>exception
+    unlock(t)
+    return -1
 
 
 cdef int check_signals(GraphTask* t) noexcept with gil:
@@ -474,11 +491,7 @@ cdef int check_signals(GraphTask* t) noexcept with gil:
         PyErr_CheckSignals()
         return 0
     except BaseException as e:
-        if not t.failed:
-            t.failed = True
-            Py_INCREF(e)
-            t.exception = <PyObject*>e
-        return -1
+        return fail_with(t, e)
 
 
 # ---- draining -------------------------------------------------------------------------------------------------------
@@ -489,27 +502,58 @@ cdef inline long now_ms() noexcept nogil:
     return ts.tv_sec * 1000 + ts.tv_nsec // 1000000
 
 
+cdef inline long work_of(GraphTask* t, NodeState* s) noexcept nogil:
+    # How much sooner to look for signals: heavy Nodes count for many. 256 is about 50 ms at most.
+    cdef Scratch* sc = task_scratch(t, s)
+    if t.recorded or sc.grads == NULL or sc.grads[0] == NULL:
+        return 1
+    return 1 + ((<Array*>sc.grads[0]).numel >> 10)
+
+
 cdef int task_drain(GraphTask* t, bint caller) noexcept nogil:
     cdef NodeState* s
-    cdef bint gil = False
-    cdef int status, ran = 0
-    cdef long last_check = 0
+    cdef bint gil = False, done
+    cdef int status
+    cdef long work = 0, last_check = 0, now
     while True:
         lock(t)
         if t.failed:
             unlock(t)
             return -1
         s = task_pop(t, caller, &gil)
+        done = s == NULL and (not caller or t.outstanding == 0)
         unlock(t)
         if s == NULL:
-            if not caller or t.outstanding == 0:
+            if done:
                 return 0
             wait_for_work(t)
+            work += 64
+        elif not gil and unlikely(needs_gil(t, s)):
+            # a hook came while it was in the queue
+            lock(t)
+            status = task_requeue(t, s)
+            if status != 0:
+                task_fail(t)
+            unlock(t)
+            if t.shared:
+                workers_notify(t, caller)
+            continue
+        if caller:
+            work += 1 if s == NULL else work_of(t, s)
+            if work >= 256:
+                work = 0
+                now = now_ms()
+                if last_check == 0:
+                    last_check = now
+                elif now - last_check >= 50:
+                    check_signals(t)
+                    last_check = now
+        if s == NULL:
             continue
         if gil:
             status = run_gil_node(t, s)
         else:
-            if caller and not t.shared and t.ready.n:
+            if caller and not t.shared and not t.alone and t.ready.n:
                 workers_invite(t, s)
             status = run_node(t, s)
         lock(t)
@@ -519,14 +563,6 @@ cdef int task_drain(GraphTask* t, bint caller) noexcept nogil:
         unlock(t)
         if t.shared:
             workers_notify(t, caller)
-        if caller:
-            ran += 1
-            if ran & 255 == 0:
-                if last_check == 0:
-                    last_check = now_ms()
-                elif now_ms() - last_check >= 50:
-                    check_signals(t)
-                    last_check = now_ms()
 
 
 cdef int run_task(GraphTask* t, NodeState** roots, int* root_nrs, void** root_grads, int n_roots) noexcept nogil:
@@ -565,6 +601,7 @@ cdef int seed(GraphTask* t, NodeState** roots, int* root_nrs, void** root_grads,
     for i in range(n_roots):
         if t.recorded:
             if seed_tensor(t, roots[i], root_nrs[i], root_grads[i]) != 0:
+                root_grads[i] = NULL
                 return -1
         elif deliver(t, roots[i], root_nrs[i], <Array*>root_grads[i]) != 0:
             root_grads[i] = NULL
@@ -580,13 +617,28 @@ cdef int seed_tensor(GraphTask* t, NodeState* s, int nr, void* grad) noexcept wi
         deliver_tensor(t, s, nr, held)
         return 0
     except BaseException as e:
-        t.failed = True
-        Py_INCREF(e)
-        t.exception = <PyObject*>e
-        return -1
+        return fail_with(t, e)
 
 
 # ---- entry ----------------------------------------------------------------------------------------------------------
+
+cdef int task_begin(GraphTask* t, bint recorded, bint keep_graph) noexcept:
+    task_init(t, recorded, keep_graph)
+    t.anomaly = anomaly_is_on()
+    t.alone = thread_modes() & MODE_ALONE
+    return 0
+
+
+cdef NodeState* edge_of(object root, int* nr) except? NULL:
+    # Of a Tensor, or of a pair (Node, output number). The Node's count is raised for the caller. NULL: nothing needs a gradient there.
+    cdef Node n
+    if isinstance(root, Tensor):
+        return gradient_edge(<Tensor>root, nr)
+    n = root[0]
+    nr[0] = root[1]
+    Py_INCREF(n)
+    return &n.s
+
 
 def run_backward(
     tuple roots not None, tuple grads not None, bint keep_graph, bint create_graph, tuple inputs, bint accumulate
@@ -606,16 +658,20 @@ def run_backward(
     cdef int* root_nrs
     cdef list result = None
     cdef list kept = []                  # Nodes that must stay alive while the task holds borrowed pointers
+    if deep():
+        block_free(room, size)
+        return on_fresh_thread(run_backward, (roots, grads, keep_graph, create_graph, inputs, accumulate))
     if room == NULL:
         raise_pending()
     root_nodes = <NodeState**>room
     root_grads = <void**>(root_nodes + n)
     root_nrs = <int*>(root_grads + n)
-    task_init(&t, create_graph, keep_graph)
+    task_begin(&t, create_graph, keep_graph)
     t.pruned = inputs is not None
+    deeper()
     try:
         for i in range(n):
-            root_nodes[i] = gradient_edge(roots[i], &root_nrs[i])
+            root_nodes[i] = edge_of(roots[i], &root_nrs[i])
             if root_nodes[i] == NULL:
                 refuse_root(i)
             kept.append(node_of(root_nodes[i]))
@@ -626,9 +682,6 @@ def run_backward(
             else:
                 root_grads[i] = array_incref((<Tensor>grads[i]).a)
         if n_inputs:
-            if accumulate:
-                for i in range(n_inputs):
-                    inputs[i].retain_grad()
             prepare_captures(&t, inputs, kept, accumulate)
         if create_graph:
             run_recorded(&t, root_nodes, root_nrs, root_grads, n)
@@ -648,6 +701,7 @@ def run_backward(
         drop_roots(&t, root_grads, len(kept) if len(kept) < n else n)
         block_free(room, size)
         task_finish(&t)
+        shallower()
     return result
 
 
@@ -659,18 +713,22 @@ cdef int backward_scalar(Tensor root, bint keep_graph) except -1:
     # root.backward() for one real element: the cotangent is one, nothing is captured, nothing needs a list.
     cdef GraphTask t
     cdef int nr
-    cdef void* grad = ones_for(root.a)
+    cdef void* grad
     cdef NodeState* s
     cdef Node held
-    if grad == NULL:
-        raise_pending()
+    if deep():
+        on_fresh_thread(scalar_again, (root, keep_graph))
+        return 0
     s = gradient_edge(root, &nr)
     if s == NULL:
-        array_decref(<Array*>grad)
         refuse_root(0)
     held = node_of(s)
     Py_DECREF(held)
-    task_init(&t, False, keep_graph)
+    grad = ones_for(root.a)
+    if grad == NULL:
+        raise_pending()
+    task_begin(&t, False, keep_graph)
+    deeper()
     with nogil:
         if run_task(&t, &s, &nr, &grad, 1) == 0:
             task_drain(&t, True)
@@ -678,6 +736,7 @@ cdef int backward_scalar(Tensor root, bint keep_graph) except -1:
             workers_leave(&t)
         if grad != NULL:
             array_decref(<Array*>grad)
+    shallower()
     if t.failed or t.callbacks != NULL:
         try:
             if t.failed:
@@ -690,6 +749,11 @@ cdef int backward_scalar(Tensor root, bint keep_graph) except -1:
     return 0
 
 operators.backward_scalar = backward_scalar
+
+
+def scalar_again(Tensor root not None, bint keep_graph) -> None:
+    """backward_scalar, called on a fresh thread."""
+    backward_scalar(root, keep_graph)
 
 
 cdef Array* ones_for(Array* a) noexcept nogil:
@@ -725,6 +789,7 @@ cdef int run_recorded(GraphTask* t, NodeState** roots, int* nrs, void** grads, i
 
 
 cdef int prepare_captures(GraphTask* t, tuple inputs, list kept, bint accumulate) except -1:
+    # To accumulate is to run the Nodes: a leaf's AccumulateGrad, or the grad_fn of a tensor that retains its gradient (from now on, as in torch).
     cdef int i, n = len(inputs)
     cdef NodeState* s
     cdef Capture* c = <Capture*>block_alloc(n * sizeof(Capture))
@@ -733,19 +798,21 @@ cdef int prepare_captures(GraphTask* t, tuple inputs, list kept, bint accumulate
     t.captures = c
     t.n_captures = n
     for i in range(n):
+        c[i].node = NULL
         c[i].grad = NULL
         c[i].next = -1
         c[i].nr = 0
     for i in range(n):
-        s = gradient_edge(inputs[i], &c[i].nr)
-        if s == NULL:                # a view made under no_grad: nothing can reach it
-            c[i].node = NULL
-            continue
+        if accumulate:
+            c[i].next = RUN_LEAF
+            if isinstance(inputs[i], Tensor):
+                inputs[i].retain_grad()
+        s = edge_of(inputs[i], &c[i].nr)
+        c[i].node = s
+        if s == NULL:
+            continue                     # a view made under no_grad: no gradient reaches it
         kept.append(node_of(s))
         Py_DECREF(node_of(s))
-        c[i].node = s
-        if accumulate and s.flags & FLAG_ACCUMULATE:
-            c[i].next = RUN_LEAF
     return 0
 
 

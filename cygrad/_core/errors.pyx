@@ -5,12 +5,20 @@ from libc.string cimport strncpy
 
 cdef extern from * nogil:
     """
+    #include <pthread.h>
+    #include <stdlib.h>
     #define CG_TLS static __thread __attribute__((tls_model("initial-exec")))
     struct cg_error { int kind; char message[1024]; };
     CG_TLS struct cg_error *cg_thread_error = 0;
+    static pthread_key_t cg_error_key;
+    static void cg_error_free(void *slot) { cg_thread_error = 0; free(slot); }
+    static inline int cg_error_setup() { return pthread_key_create(&cg_error_key, cg_error_free); }
     static inline struct cg_error *cg_error_slot() {
-        /* One small slot a thread that ever failed; lives as long as the process, so that failing needs no clean-up order. */
-        if (!cg_thread_error) cg_thread_error = (struct cg_error *)calloc(1, sizeof(struct cg_error));
+        /* One small slot a thread that ever failed, freed when the thread ends. */
+        if (!cg_thread_error) {
+            cg_thread_error = (struct cg_error *)calloc(1, sizeof(struct cg_error));
+            if (cg_thread_error) pthread_setspecific(cg_error_key, cg_thread_error);
+        }
         return cg_thread_error;
     }
     static inline int cg_error_is_pending() { return cg_thread_error != 0 && cg_thread_error->kind != 0; }
@@ -18,6 +26,7 @@ cdef extern from * nogil:
     struct cg_error:
         int kind
         char message[1024]
+    int error_setup "cg_error_setup"() noexcept
     cg_error* error_slot "cg_error_slot"() noexcept
     bint cg_error_is_pending() noexcept
 
@@ -110,3 +119,7 @@ cdef int raise_pending_in(const char* operation) except -1:
     if name.strip("_") not in text:
         raise type(exception)(f"cygrad: {name}(): {text.removeprefix('cygrad: ')}")
     raise exception
+
+
+if error_setup() != 0:
+    raise MemoryError("cygrad: no thread-specific key is left for the errors of code without the GIL")

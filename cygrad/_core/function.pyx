@@ -18,8 +18,8 @@ from cygrad._core.dtypes cimport dtype_object, is_complex_code, is_integral_code
 from cygrad._core.errors cimport raise_pending
 from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled
 from cygrad._core.node cimport (
-    Node, NodeState, NodeType, Edge, saved_tensor_new, node_new, node_of, node_register, node_track, node_release_saved, refuse_released, saved_check, payload_of, intlist_save,
-    FLAG_PYTHON, FLAG_RELEASED, FLAG_TRACKED)
+    Node, NodeState, NodeType, Edge, saved_tensor_new, node_new, node_of, node_register, node_track, node_release_with_gil, refuse_released, saved_check, payload_of, intlist_save,
+    FLAG_PYTHON, FLAG_TRACKED)
 from cygrad._core.node_hooks cimport FLAG_PACKED
 from cygrad._core.python_node cimport recorded_python
 from cygrad._core.recorded_ops cimport recorded_ops
@@ -175,13 +175,13 @@ cdef class FunctionCtx:
         cdef Node node
         if self.home == NULL:
             return self.saved_for_forward if self.saved_for_forward is not None else (self.to_save or ())
-        if self.home.flags & FLAG_RELEASED:
+        if self.home.released:
             refuse_released(self.home)
             raise_pending()
         node = node_of(self.home)            # an unpack hook may drop the graph
         out = [self.unpack(node, k) for k in range(node.s.n_saved)]
         if self.clear_on_access:
-            node_release_saved(&node.s)
+            node_release_with_gil(&node.s)
         return tuple(out)
 
     @property

@@ -9,12 +9,12 @@ from libc.stdint cimport uint64_t
 from cygrad._core.array cimport Array, IntList
 from cygrad._core.atomics cimport atomic_cas_ptr, atomic_load_ptr, atomic_store_ptr, atomic_store, spin_trylock, spin_unlock
 from cygrad._core.errors cimport Error
-from cygrad._core.node cimport NodeState, Scratch, FLAG_ACCUMULATE
+from cygrad._core.node cimport NodeState, Scratch, node_flags, FLAG_ACCUMULATE
 
 cdef struct Capture:          # one of `inputs`: the gradient that reaches input number nr of a Node
     NodeState* node
     int nr
-    int next                  # another capture of the same Node, or -1; RUN_LEAF: nothing is captured, the leaf's AccumulateGrad runs
+    int next                  # another capture of the same Node, or -1; RUN_LEAF: nothing is captured, the Node runs
     void* grad                # Array* or Tensor, owned
 
 cdef enum:
@@ -26,7 +26,10 @@ cdef struct NodeHeap:         # highest priority first
     int room
 
 cdef struct GraphTask:
+    long id                   # no other task of this process, or of one forked from it, has it: what claims carry
     bint recorded             # create_graph: gradients are Tensors, everything runs with the GIL
+    bint anomaly              # anomaly mode: every Node runs with the GIL, what it gives is looked at
+    bint alone                # no worker threads (set_multithreading_enabled)
     bint keep_graph
     bint pruned               # only what `inputs` need
     NodeState* single         # a queue of one, without the heap
@@ -47,19 +50,22 @@ cdef struct GraphTask:
     bint failed
     Error error               # of the first failure without the GIL
     PyObject* exception       # or the Python exception, owned
-    long id                   # given when first asked for; no other task of this process has it
     PyObject* callbacks       # list of what queue_callback was given, owned; NULL: none
     GraphTask* next_open      # list of tasks that want workers (workers.pyx)
     NodeState* claimed_inline[64]
 
 cdef inline uint64_t priority(NodeState* s) noexcept nogil:
     # Last made, first run; leaves before everything else, since they free memory.
-    return <uint64_t>-1 if s.flags & FLAG_ACCUMULATE else s.sequence
+    return <uint64_t>-1 if node_flags(s) & FLAG_ACCUMULATE else s.sequence
 
 cdef int task_init(GraphTask* t, bint recorded, bint keep_graph) noexcept nogil
 cdef void task_finish(GraphTask* t) noexcept                     # with the GIL: drops what is left, gives claims back
+cdef inline bint task_owns(GraphTask* t, NodeState* s) noexcept nogil:
+    return atomic_load_ptr(&s.task) == <void*>t.id
+
 cdef Scratch* task_claim(GraphTask* t, NodeState* s) noexcept nogil       # the Node's scratch for this task, fresh if `claimed` grew; NULL: out of memory
 cdef Scratch* task_scratch(GraphTask* t, NodeState* s) noexcept nogil     # of a Node that was claimed before; NULL: it was not
 cdef int task_push(GraphTask* t, NodeState* s, bint needs_gil) noexcept nogil
 cdef NodeState* task_pop(GraphTask* t, bint with_gil_nodes, bint* needs_gil) noexcept nogil   # NULL: nothing ready for this thread
+cdef int task_requeue(GraphTask* t, NodeState* s) noexcept nogil          # a worker popped it, and it needs the GIL by now
 cdef int task_fail(GraphTask* t) noexcept nogil                  # moves the thread's error into the task, unless one is there; -1

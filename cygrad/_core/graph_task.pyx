@@ -2,18 +2,45 @@
 
 from cpython.ref cimport Py_DECREF
 from libc.string cimport memset, memcpy
-from libcpp.unordered_map cimport unordered_map
-from cython.operator cimport dereference
 from cpython.ref cimport Py_XDECREF
 from cygrad._core.array cimport array_decref
+from cygrad._core.atomics cimport atomic_add
 from cygrad._core.errors cimport error_take, error_clear, fail_memory, ERR_NONE
 from cygrad._core.memory cimport block_alloc, block_free
 
-ctypedef unordered_map[size_t, Scratch] ScratchMap
+cdef extern from * nogil:
+    """
+    #include <new>
+    #include <unordered_map>
+    /* Scratch of Nodes that another task had claimed first. The addresses of entries stay valid while it grows. Out of memory is NULL, no C++ exception. */
+    template <typename S> struct cg_scratch_map : std::unordered_map<void *, S> {};
+    template <typename S> static inline S *cg_map_add(void **map, void *key, const S &fresh) {
+        try {
+            if (!*map) *map = new cg_scratch_map<S>();
+            return &(static_cast<cg_scratch_map<S> *>(*map)->emplace(key, fresh).first->second);
+        } catch (const std::bad_alloc &) { return nullptr; }
+    }
+    template <typename S> static inline S *cg_map_find(void *map, void *key, S *) {
+        if (!map) return nullptr;
+        auto found = static_cast<cg_scratch_map<S> *>(map)->find(key);
+        return found == static_cast<cg_scratch_map<S> *>(map)->end() ? nullptr : &found->second;
+    }
+    template <typename S> static inline void cg_map_free(void *map, S *) { delete static_cast<cg_scratch_map<S> *>(map); }
+    """
+    Scratch* map_add "cg_map_add"(void** map, void* key, const Scratch& fresh) noexcept
+    Scratch* map_find_of "cg_map_find"(void* map, void* key, Scratch* kind) noexcept
+    void map_free_of "cg_map_free"(void* map, Scratch* kind) noexcept
+
+cdef long task_ids = 0
+
+
+cdef inline Scratch* map_find(void* map, void* key) noexcept nogil:
+    return map_find_of(map, key, <Scratch*>NULL)
 
 
 cdef int task_init(GraphTask* t, bint recorded, bint keep_graph) noexcept nogil:
     memset(t, 0, sizeof(GraphTask) - sizeof(t.claimed_inline))
+    t.id = atomic_add(&task_ids, 1)
     t.recorded = recorded
     t.keep_graph = keep_graph
     t.claimed = t.claimed_inline
@@ -36,13 +63,11 @@ cdef int claimed_grow(GraphTask* t) noexcept nogil:
 cdef Scratch* task_claim(GraphTask* t, NodeState* s) noexcept nogil:
     cdef Scratch* sc
     cdef Scratch fresh
-    cdef ScratchMap* others
-    if atomic_load_ptr(&s.task) == t:
+    if task_owns(t, s):
         return &s.scratch
-    if t.others != NULL:
-        sc = task_scratch(t, s)
-        if sc != NULL:
-            return sc
+    sc = map_find(t.others, s)
+    if sc != NULL:
+        return sc
     if t.n_claimed == t.room_claimed and claimed_grow(t) != 0:
         return NULL
     fresh.dependencies = 0
@@ -50,28 +75,23 @@ cdef Scratch* task_claim(GraphTask* t, NodeState* s) noexcept nogil:
     fresh.grad_inline = NULL
     fresh.needed = not t.pruned
     fresh.capture = -1
-    if atomic_cas_ptr(&s.task, NULL, t):
+    if atomic_cas_ptr(&s.task, NULL, <void*>t.id):
         s.scratch = fresh
         sc = &s.scratch
     else:
-        if t.others == NULL:
-            t.others = new ScratchMap()
-        others = <ScratchMap*>t.others
-        others[0][<size_t>s] = fresh
-        sc = &others[0][<size_t>s]
+        sc = map_add(&t.others, s, fresh)
+        if sc == NULL:
+            fail_memory(sizeof(Scratch))
+            return NULL
     t.claimed[t.n_claimed] = s
     t.n_claimed += 1
     return sc
 
 
 cdef Scratch* task_scratch(GraphTask* t, NodeState* s) noexcept nogil:
-    cdef ScratchMap* others
-    if atomic_load_ptr(&s.task) == t:
+    if task_owns(t, s):
         return &s.scratch
-    others = <ScratchMap*>t.others
-    if others == NULL or others.find(<size_t>s) == others.end():
-        return NULL
-    return &others[0][<size_t>s]
+    return map_find(t.others, s)
 
 
 cdef int heap_push(NodeHeap* h, NodeState* s) noexcept nogil:
@@ -135,6 +155,11 @@ cdef int task_push(GraphTask* t, NodeState* s, bint needs_gil) noexcept nogil:
     return 0
 
 
+cdef int task_requeue(GraphTask* t, NodeState* s) noexcept nogil:
+    t.outstanding -= 1
+    return task_push(t, s, True)
+
+
 cdef NodeState* task_pop(GraphTask* t, bint with_gil_nodes, bint* needs_gil) noexcept nogil:
     cdef NodeState* s
     cdef uint64_t best = 0
@@ -194,7 +219,7 @@ cdef void task_finish(GraphTask* t) noexcept:
             if sc.grads != &sc.grad_inline:
                 block_free(sc.grads, s.n_outputs * sizeof(void*))
             sc.grads = NULL
-        if atomic_load_ptr(&s.task) == t:
+        if task_owns(t, s):
             atomic_store_ptr(&s.task, NULL)
     if t.claimed != t.claimed_inline:
         block_free(t.claimed, t.room_claimed * sizeof(NodeState*))
@@ -202,9 +227,8 @@ cdef void task_finish(GraphTask* t) noexcept:
         block_free(t.ready.v, t.ready.room * sizeof(NodeState*))
     if t.ready_gil.room:
         block_free(t.ready_gil.v, t.ready_gil.room * sizeof(NodeState*))
-    if t.others != NULL:
-        del_map(<ScratchMap*>t.others)
-        t.others = NULL
+    map_free_of(t.others, <Scratch*>NULL)
+    t.others = NULL
     for k in range(t.n_captures):
         drop(t, t.captures[k].grad)
     if t.captures != NULL:
@@ -213,6 +237,3 @@ cdef void task_finish(GraphTask* t) noexcept:
     Py_XDECREF(t.callbacks)
     t.callbacks = NULL
 
-
-cdef void del_map(ScratchMap* m) noexcept:
-    del m

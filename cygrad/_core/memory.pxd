@@ -6,7 +6,7 @@
 
 from libc.stdint cimport int64_t
 from cpython.object cimport PyObject
-from cygrad._core.atomics cimport ref_inc, ref_dec
+from cygrad._core.atomics cimport ref_inc, ref_dec, spin_unlock
 
 cdef enum DeviceType:
     DEVICE_CPU = 0
@@ -29,6 +29,21 @@ cdef struct Storage:
     short device             # DeviceType | index << 8
     char data_in_block       # data lies in that same block
     char read_only           # memory of an array that is not writeable
+    char inference           # made in inference mode: written only there, never saved for backward
+
+# Note [Locks that outlive a fork]
+# A lock that lies in an object (a Node's, a leaf's) may be held by a thread that a forked child does not have. So a lock's value is the generation of the
+# process that took it: to a child, a lock of an earlier generation is free. The atomic exchange that takes the lock settles which case it was.
+cdef int process_generation
+cdef extern from * nogil:
+    """
+    static inline int cg_trylock_as(int *p, int generation) { return __atomic_exchange_n(p, generation, __ATOMIC_ACQUIRE) != generation; }
+    """
+    bint trylock_as "cg_trylock_as"(int* p, int generation) noexcept
+cdef inline bint process_trylock(int* p) noexcept nogil:
+    return trylock_as(p, process_generation)
+cdef inline void process_unlock(int* p) noexcept nogil:
+    spin_unlock(p)
 
 cdef void* block_alloc(size_t nbytes) noexcept nogil        # NULL: out of memory, error recorded
 cdef void block_free(void* block, size_t nbytes) noexcept nogil

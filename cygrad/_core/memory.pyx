@@ -9,7 +9,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF, Py_INCREF
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
-from cygrad._core.atomics cimport spin_trylock, spin_unlock, atomic_exchange_ptr, atomic_cas_ptr, atomic_load_ptr, likely, unlikely
+from cygrad._core.atomics cimport spin_trylock, atomic_add, atomic_store, atomic_exchange_ptr, atomic_cas_ptr, atomic_load_ptr, likely, unlikely
 from cygrad._core.errors cimport fail_memory
 
 cdef extern from "<pthread.h>" nogil:
@@ -78,6 +78,8 @@ cdef ThreadState* states = NULL
 cdef ThreadState gone        # what ended threads had counted
 cdef LargeCache large
 cdef pthread_key_t state_key
+process_generation = 1       # Note [Locks that outlive a fork]
+cdef long fault_in = 0       # the allocation, counted from now, that a test wants to fail; 0: none
 cdef void* deferred = NULL   # Storages whose foreign owner waits for the GIL, linked through `data`
 
 memset(&gone, 0, sizeof(gone))
@@ -188,7 +190,7 @@ cdef void* block_alloc(size_t nbytes) noexcept nogil:
     cdef int c
     cdef size_t size
     cdef void* block
-    if unlikely(s == NULL):
+    if unlikely(s == NULL) or (unlikely(fault_in > 0) and atomic_add(&fault_in, -1) == 0):
         fail_memory(nbytes)
         return NULL
     if likely(nbytes <= SMALL_LIMIT):
@@ -395,6 +397,16 @@ def empty_cache() -> None:
     spin_unlock(&large.lock)
 
 
+def _fail_allocation(k: int, /) -> int:
+    """For tests: let the ``k``-th allocation from now on fail, in whichever thread; 0: none. Gives how many the earlier call had left.
+
+    An allocation is a call for a block of the core's allocator, served from recycled blocks or not. Python's own allocations are not counted.
+    """
+    cdef long left = fault_in
+    atomic_store(&fault_in, k)
+    return left if left > 0 else 0
+
+
 cdef void fork_prepare() noexcept nogil:
     lock_spin(&states_lock)
     lock_spin(&large.lock)
@@ -405,5 +417,11 @@ cdef void fork_done() noexcept nogil:
     spin_unlock(&states_lock)
 
 
+cdef void fork_child() noexcept nogil:
+    global process_generation
+    process_generation += 1
+    fork_done()
+
+
 pthread_key_create(&state_key, state_dissolve)
-pthread_atfork(fork_prepare, fork_done, fork_done)
+pthread_atfork(fork_prepare, fork_done, fork_child)

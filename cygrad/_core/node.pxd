@@ -7,8 +7,10 @@
 # - saved Arrays and vals belong to the Node. They are written once while it is built, and released by the backward that used them, under `lock`.
 # - `task` is claimed by a GraphTask with one atomic exchange from NULL; `scratch` belongs to the claiming task until it stores NULL. A task that finds
 #   a Node claimed by another keeps its own Scratch for it in a map.
-# - `lock` (a spin bit held during one apply) keeps two tasks from applying one Node at once: the second puts the Node back and goes on.
-# - flags: bits set while building, or with the GIL; FLAG_RELEASED under `lock`.
+# - `task` holds the number of the claiming GraphTask (not its address, which another task may have later), as a pointer.
+# - `lock` (process_trylock of memory.pxd) is held while an apply without the GIL reads saved memory, and for a moment by whoever reads or frees it with the GIL
+#   (node_lock_take). Nobody takes the GIL, or runs Python, while holding it.
+# - flags: bits set while building, or with the GIL. They are read without it, too. `released` is a field of its own, since it changes without the GIL.
 # - A Python-level subclass (custom Function) overrides apply; the engine takes the GIL for these Nodes alone.
 # - Lock order: nobody waits for the GIL while holding an engine lock; nobody blocks on an engine lock while holding the GIL.
 #
@@ -22,7 +24,6 @@ from cygrad._core.array cimport Array, IntList
 from cygrad._core.memory cimport VersionCounter, Storage
 
 cdef enum NodeFlags:
-    FLAG_RELEASED = 1        # saved memory was freed by a backward
     FLAG_TRACKED = 2         # tracked by the gc
     FLAG_ACCUMULATE = 4      # AccumulateGrad: runs before everything else
     FLAG_PYTHON = 8          # apply is Python: needs the GIL
@@ -93,6 +94,7 @@ cdef struct NodeState:
     uint64_t sequence        # made later = larger
     int flags
     int lock
+    int released             # saved memory was freed by a backward: changes under `lock`
     unsigned short n_edges
     unsigned short n_saved
     unsigned short n_vals
@@ -102,11 +104,23 @@ cdef struct NodeState:
     Val* vals
     void* block              # edges, saved and vals that are too many for the inline room
     size_t block_size
-    void* task               # the GraphTask that claimed `scratch`
+    void* task               # the number of the GraphTask that claimed `scratch`
+    Py_ssize_t out_numel     # of output 0, as are the next two: what an explicit edge to this Node can be checked against; -1: not known
+    short out_ndim
+    short out_dtype
     Scratch scratch
     Edge edges_inline[2]
     SavedArray saved_inline[2]
     Val vals_inline[1]
+
+cdef extern from * nogil:
+    """
+    static inline int cg_flags(int *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
+    """
+    int flags_load "cg_flags"(int* p) noexcept
+
+cdef inline int node_flags(NodeState* s) noexcept nogil:      # without the GIL: somebody who holds it may be setting a bit
+    return flags_load(&s.flags)
 
 cdef class Node:
     cdef NodeState s
@@ -133,7 +147,20 @@ cdef inline int val_set_none(NodeState* s, int k) noexcept nogil:               
     return 0
 cdef int val_set_ints(NodeState* s, int k, const Py_ssize_t* v, int n) except -1
 cdef int node_track(Node n) except -1                                            # let the gc see it
-cdef void node_release_saved(NodeState* s) noexcept nogil                        # drops saved Arrays, sets FLAG_RELEASED (where anything was saved)
+cdef int node_lock_take(NodeState* s) noexcept                                   # with the GIL, which is given up while waiting; node_lock_give ends it
+cdef void node_lock_give(NodeState* s) noexcept nogil
+
+# What debugging modes want to see of every Node (anomaly.pyx): 0 almost always.
+cdef enum NodeWatch:
+    WATCH_CREATED = 1        # call node_created for each new Node
+    WATCH_VALUES = 2         # call values_recorded for each recorded result
+cdef struct NodeWatcher:
+    int events
+    int (*created)(Node n) except -1
+    int (*recorded)(Node n, int output_nr, Array* result) except -1
+cdef NodeWatcher node_watcher
+cdef void node_release_saved(NodeState* s) noexcept nogil                        # under `lock`: drops saved Arrays, sets `released` (where anything was saved)
+cdef int node_release_with_gil(NodeState* s) noexcept                             # the same, for holders of the GIL: takes the lock itself
 cdef int refuse_released(NodeState* s) noexcept nogil                             # records the refusal of a second backward over freed memory, -1
 cdef Array* unpack_array(NodeState* s, int k) noexcept nogil                     # borrowed; NULL with an error recorded: freed, or stale version; NULL without: None was saved
 cdef int saved_check(NodeState* s, int k) noexcept nogil                         # 0, or -1 with the refusal recorded

@@ -9,7 +9,7 @@ from cygrad._core.array cimport array_incref, array_decref, shape_text
 from cygrad._core.atomics cimport atomic_load, likely, unlikely
 from cygrad._core.dtypes cimport dtype_object, dtype_cname
 from cygrad._core.errors cimport fail, raise_pending, ERR_RUNTIME
-from cygrad._core.memory cimport block_alloc, block_free, live_add, LIVE_NODES
+from cygrad._core.memory cimport block_alloc, block_free, live_add, process_trylock, process_unlock, LIVE_NODES
 from cygrad._core.node_hooks cimport hooks_at, drop_packed, FLAG_PACKED, NodeHooks
 
 cdef extern from "Python.h":
@@ -40,11 +40,15 @@ cdef extern from "Python.h":
 cdef extern from *:
     """
     typedef void (*cg_dealloc)(PyObject *);
+    static PyObject *cg_no_new(PyTypeObject *, PyObject *, PyObject *) {
+        PyErr_SetString(PyExc_TypeError, "cygrad: Nodes are made by recorded operations; they cannot be constructed");
+        return NULL;
+    }
     static inline PyObject *cg_gc_new(PyTypeObject *t) { return (PyObject *)PyObject_GC_New(PyObject, t); }
     static inline void cg_set_type(PyObject *o, PyTypeObject *t) { Py_SET_TYPE(o, t); }
     static inline void cg_revive(PyObject *o, PyTypeObject *t) { Py_SET_TYPE(o, t); _Py_NewReference(o); }
     static inline void cg_set_slots(PyTypeObject *t, cg_dealloc d, traverseproc v, inquiry c) {
-        t->tp_dealloc = d; t->tp_traverse = v; t->tp_clear = c; t->tp_new = NULL;
+        t->tp_dealloc = d; t->tp_traverse = v; t->tp_clear = c; t->tp_new = cg_no_new; t->tp_vectorcall = NULL;
     }
     static inline Py_ssize_t cg_weak_offset(PyTypeObject *t) { return t->tp_weaklistoffset; }
     static inline int cg_visit(PyObject *o, visitproc visit, void *arg) { return o ? visit(o, arg) : 0; }
@@ -56,14 +60,30 @@ cdef extern from *:
     Py_ssize_t weak_offset_of "cg_weak_offset"(PyTypeObject* t)
     int visit_one "cg_visit"(PyObject* o, visitproc visit, void* arg)
 
+cdef extern from "<sched.h>" nogil:
+    int sched_yield()
+
+cdef extern from *:
+    """
+    /* A thread that frees Nodes may run Python in between (a finaliser), and other threads free Nodes meanwhile: each has a list of its own. */
+    static __thread int cg_freeing __attribute__((tls_model("initial-exec"))) = 0;
+    static __thread void *cg_doomed __attribute__((tls_model("initial-exec"))) = 0;
+    #define CG_FREEING() cg_freeing
+    #define CG_SET_FREEING(x) (cg_freeing = (x))
+    #define CG_DOOMED() cg_doomed
+    #define CG_SET_DOOMED(x) (cg_doomed = (x))
+    """
+    bint freeing "CG_FREEING"() noexcept
+    void set_freeing "CG_SET_FREEING"(bint on) noexcept
+    void* doomed "CG_DOOMED"() noexcept                  # Nodes whose count reached zero while another was being freed, linked through `task`
+    void set_doomed "CG_SET_DOOMED"(void* s) noexcept
+
 cdef enum:
     FREE_NODES = 8192        # Nodes kept for reuse
 
 cdef uint64_t next_sequence = 0
 cdef NodeState* free_nodes = NULL      # linked through `task`
 cdef int free_count = 0
-cdef NodeState* doomed = NULL          # Nodes whose count reached zero while another was being freed, linked through `task`
-cdef bint freeing = False
 cdef UnpackHook unpack_hook = NULL
 
 
@@ -189,6 +209,8 @@ cdef Node node_new(NodeType* t, int n_edges):
     s.sequence = next_sequence
     s.flags = 0
     s.lock = 0
+    s.released = 0
+    s.out_numel = -1
     s.n_edges = n_edges
     s.n_saved = t.n_saved
     s.n_vals = t.n_vals
@@ -220,7 +242,14 @@ cdef Node node_new(NodeType* t, int n_edges):
         s.saved = <SavedArray*>(room + n_edges * sizeof(Edge))
         s.vals = <Val*>(room + n_edges * sizeof(Edge) + t.n_saved * sizeof(SavedArray))
     live_add(LIVE_NODES, 1)
+    if unlikely(node_watcher.events & WATCH_CREATED):
+        return watched_node(steal_node(o))
     return steal_node(o)
+
+
+cdef Node watched_node(Node n):
+    node_watcher.created(n)
+    return n
 
 
 cdef inline Node steal_node(PyObject* o):
@@ -259,6 +288,17 @@ cdef int node_track(Node n) except -1:
 
 # ---- saved tensors --------------------------------------------------------------------------------------------------
 
+cdef int node_lock_take(NodeState* s) noexcept:
+    while not process_trylock(&s.lock):
+        with nogil:
+            sched_yield()
+    return 0
+
+
+cdef void node_lock_give(NodeState* s) noexcept nogil:
+    process_unlock(&s.lock)
+
+
 cdef void node_release_saved(NodeState* s) noexcept nogil:
     cdef int i
     cdef bint any_saved = False
@@ -276,7 +316,33 @@ cdef void node_release_saved(NodeState* s) noexcept nogil:
     if s.type.release != NULL:
         s.type.release(s)
     if any_saved:
-        s.flags |= FLAG_RELEASED
+        s.released = 1
+
+
+cdef int node_release_with_gil(NodeState* s) noexcept:
+    # Freed outside of the lock: the owner of foreign memory may run Python when it goes.
+    cdef Array* array
+    cdef Array* owner
+    cdef int i
+    for i in range(s.n_saved):
+        node_lock_take(s)
+        array = s.saved[i].array
+        owner = s.saved[i].version_owner
+        s.saved[i].array = NULL
+        s.saved[i].version_owner = NULL
+        if array != NULL:
+            s.released = 1
+        node_lock_give(s)
+        array_decref(array)
+        array_decref(owner)
+    if s.type.release != NULL:
+        node_lock_take(s)
+        s.type.release(s)
+        node_lock_give(s)
+    if s.flags & FLAG_PACKED:
+        s.released = 1
+        drop_packed(s.pre_hooks)
+    return 0
 
 
 cdef int refuse_released(NodeState* s) noexcept nogil:
@@ -310,7 +376,7 @@ cdef int refuse_stale(NodeState* s, int k) noexcept nogil:
 
 
 cdef int saved_check(NodeState* s, int k) noexcept nogil:
-    if unlikely(s.flags & FLAG_RELEASED):
+    if unlikely(s.released):
         return refuse_released(s)
     if s.saved[k].array != NULL and unlikely(atomic_load(&s.saved[k].version.value) != s.saved[k].expected):
         return refuse_stale(s, k)
@@ -371,12 +437,8 @@ cdef void drop_objects(NodeState* s) noexcept:
 cdef void node_finish(NodeState* s) noexcept:
     global free_nodes, free_count
     cdef PyObject* o = s.object
-    if s.flags & FLAG_TRACKED:
-        PyObject_GC_UnTrack(o)
     if weakrefs_of(o) != NULL:
         PyObject_ClearWeakRefs(o)
-    if s.type.finalize != NULL:
-        s.type.finalize(s)
     node_drop(s)
     if s.block != NULL:
         block_free(s.block, s.block_size)
@@ -401,20 +463,25 @@ cdef inline PyObject* weakrefs_of(PyObject* o) noexcept:
 
 
 cdef void node_dealloc(PyObject* o) noexcept:
-    # Never recursive: a Node that dies while another is being freed waits in `doomed`.
-    global doomed, freeing
+    # Never recursive: a Node that dies while another is being freed waits in `doomed`. Until its turn comes, Python code may run: the gc must not
+    # find a Node without references, nor a leaf its dead AccumulateGrad.
     cdef NodeState* s = <NodeState*>(<char*>o + state_offset)
-    if freeing:
-        s.task = doomed
-        doomed = s
+    if s.flags & FLAG_TRACKED:
+        s.flags &= ~FLAG_TRACKED
+        PyObject_GC_UnTrack(o)
+    if s.type.finalize != NULL:
+        s.type.finalize(s)
+    if freeing():
+        s.task = doomed()
+        set_doomed(s)
         return
-    freeing = True
+    set_freeing(True)
     node_finish(s)
-    while doomed != NULL:
-        s = doomed
-        doomed = <NodeState*>s.task
+    while doomed() != NULL:
+        s = <NodeState*>doomed()
+        set_doomed(s.task)
         node_finish(s)
-    freeing = False
+    set_freeing(False)
 
 
 cdef int node_traverse(PyObject* o, visitproc visit, void* arg) noexcept:

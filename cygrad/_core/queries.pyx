@@ -6,7 +6,7 @@ from cygrad._core.tensor cimport Tensor, as_operand
 
 from cygrad._core.tensor import _install_methods
 
-__all__ = ["is_complex", "is_floating_point", "is_nonzero", "is_same_size", "is_tensor", "numel", "result_type"]
+__all__ = ["is_complex", "is_floating_point", "is_inference", "is_nonzero", "is_same_size", "is_tensor", "numel", "result_type"]
 
 
 cdef Tensor tensor_of(object input, str operation):
@@ -28,6 +28,11 @@ def is_floating_point(input: Tensor) -> bool:
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype of ``input`` is complex64 or complex128. TypeError unless it is a tensor."""
     return is_complex_code(tensor_of(input, "is_complex").a.dtype)
+
+
+def is_inference(input: Tensor) -> bool:
+    """Whether the memory of ``input`` was made in inference mode. TypeError unless it is a tensor."""
+    return tensor_of(input, "is_inference").a.storage.inference != 0
 
 
 def is_nonzero(input: Tensor) -> bool:

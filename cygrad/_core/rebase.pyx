@@ -19,7 +19,7 @@ from cygrad._core.generated cimport ops_shape
 from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled
 from cygrad._core.kernels.copy cimport clone, copy_into, fill
 from cygrad._core.node cimport (
-    Edge, Node, NodeState, NodeType, node_new, node_of, node_register, node_release_saved, node_track, payload_of, intlist_save, FLAG_PYTHON, FLAG_RELEASED,
+    Edge, Node, NodeState, NodeType, node_new, node_of, node_register, node_release_saved, node_track, payload_of, intlist_save, FLAG_PYTHON,
     FLAG_TRACKED)
 from cygrad._core.operation cimport ints_sizes, ints_strides, offset_of
 from cygrad._core.tensor cimport Tensor, tensor_wrap, edge_set, mutation, needs_grad, grad_fn_move, VIEW_PLAIN
@@ -125,7 +125,7 @@ cdef list recorded_slices(NodeState* s, list grads, uint64_t need):
 cdef void release_slices(NodeState* s) noexcept nogil:
     # As in torch, a CopySlices lets go of the operation that wrote, whether or not that one saved anything.
     node_release_saved(<NodeState*><size_t>s.vals[0].list.v[WRITTEN])
-    s.flags |= FLAG_RELEASED
+    s.released = 1
 
 
 cdef Node slices_node(Tensor base, Tensor view, Node written):

@@ -3,10 +3,10 @@
 import threading
 from cpython.ref cimport Py_DECREF
 from cygrad._core.array cimport Array, array_incref, array_decref
-from cygrad._core.atomics cimport atomic_load, spin_trylock, spin_unlock
+from cygrad._core.atomics cimport atomic_load
 from cygrad._core.errors cimport raise_pending
 from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled
-from cygrad._core.node cimport Node, NodeState, SavedArray, node_of, node_track, refuse_released, saved_check, FLAG_ACCUMULATE, FLAG_PYTHON, FLAG_RELEASED
+from cygrad._core.node cimport Node, NodeState, SavedArray, node_lock_give, node_lock_take, node_of, node_track, refuse_released, saved_check, FLAG_ACCUMULATE, FLAG_PYTHON
 from cygrad._core.node_hooks cimport NodeHooks, hooks_at, watchers, watched, watch, FLAG_PACKED, WATCH_SAVING, WATCH_WRITING
 from cygrad._core.tensor cimport Tensor, gradient_edge, save_input, tensor_alias, tensor_wrap, unpack_tensor
 
@@ -144,7 +144,7 @@ def register(Node node not None, slot: int, pack_hook, unpack_hook) -> None:
     cdef Array* old
     cdef Array* owner
     cdef Tensor t
-    if s.flags & FLAG_RELEASED:
+    if s.released:
         raise RuntimeError("cygrad: Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when "
                            ".backward() or autograd.grad() is called; give that call retain_graph=True.")
     if is_packed(node, slot):
@@ -155,11 +155,9 @@ def register(Node node not None, slot: int, pack_hook, unpack_hook) -> None:
         raise RuntimeError("cygrad: Calling register_hooks on a saved tensor with value None is forbidden")
     t = unpack_tensor(s, slot)              # (as torch, outside of the graph here)
     data = pack_call(pack_hook, tensor_alias(t))
-    while not spin_trylock(&s.lock):
-        with nogil:
-            pass
+    node_lock_take(s)
     if saved.array == NULL:
-        spin_unlock(&s.lock)
+        node_lock_give(s)
         refuse_released(s)
         raise_pending()
     s.flags |= FLAG_PYTHON | FLAG_PACKED
@@ -167,7 +165,7 @@ def register(Node node not None, slot: int, pack_hook, unpack_hook) -> None:
     owner = saved.version_owner
     saved.array = NULL
     saved.version_owner = NULL
-    spin_unlock(&s.lock)
+    node_lock_give(s)
     array_decref(old)
     array_decref(owner)
     store(node, slot, data, unpack_hook)

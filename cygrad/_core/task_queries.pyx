@@ -2,7 +2,7 @@
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
-from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled
+from cygrad._core.grad_mode cimport set_grad_enabled, set_thread_modes, thread_modes
 from cygrad._core.graph_task cimport Scratch, task_scratch
 from cygrad._core.node cimport Node
 
@@ -14,8 +14,6 @@ cdef extern from * nogil:
     """
     void* get_current "cg_get_task"() noexcept
     void set_current "cg_set_task"(void* t) noexcept
-
-cdef long task_ids = 0
 
 
 cdef GraphTask* task_current() noexcept:
@@ -36,7 +34,7 @@ cdef GraphTask* running() except NULL:
 cdef int run_callbacks(GraphTask* t) except -1:
     cdef Py_ssize_t k = 0
     cdef void* outer = get_current()
-    cdef bint mode = grad_enabled()
+    cdef int modes = thread_modes()
     cdef list callbacks = <list>t.callbacks
     set_current(t)
     set_grad_enabled(t.recorded)
@@ -46,7 +44,7 @@ cdef int run_callbacks(GraphTask* t) except -1:
             k += 1
     finally:
         set_current(outer)
-        set_grad_enabled(mode)
+        set_thread_modes(modes)
     return 0
 
 
@@ -64,14 +62,8 @@ def queue_callback(callback) -> None:
 
 def current_task_id() -> int:
     """A number of the backward whose hook or Function runs in this thread, -1 outside of one."""
-    global task_ids
     cdef GraphTask* t = <GraphTask*>get_current()
-    if t == NULL:
-        return -1
-    if t.id == 0:
-        task_ids += 1
-        t.id = task_ids
-    return t.id
+    return -1 if t == NULL else t.id
 
 
 def will_run(Node node not None) -> bool:

@@ -1,6 +1,7 @@
 # Note [The grad of a leaf]
 # A backward that runs without the GIL cannot make a Tensor, so the first gradient of a leaf waits as `grad_array` until `.grad` is read. Both fields change
-# only under `grad_lock` (spin_trylock; a thread that holds the GIL gives it up while it waits). Further gradients are added in place to the memory of
+# only under `grad_lock` (process_trylock; a thread that holds the GIL gives it up while it waits), and so does `a` of a tensor, so that the engine can take a
+# reference to the memory of a leaf's .grad. Further gradients are added in place to the memory of
 # whichever is there.
 #
 # Note [Views]
@@ -25,7 +26,7 @@ cdef class Tensor:
     cdef VersionCounter* version      # Note [Versions]: in the storage; or in own_version's storage
     cdef Array* own_version           # owned; usually NULL
     cdef NodeState* accumulator       # a leaf's AccumulateGrad (borrowed: the Node clears this when it dies); NULL: not made yet
-    cdef int grad_lock                # guards grad_obj and grad_array, Note [The grad of a leaf]
+    cdef int grad_lock                # guards grad_obj, grad_array and changes of a, Note [The grad of a leaf]
     cdef object grad_obj              # Tensor | None
     cdef Array* grad_array            # owned; a gradient that has no Tensor yet (made by the engine without the GIL)
     cdef object base_                 # views: the base Tensor, else None. Note [Views]
@@ -79,6 +80,7 @@ cdef Mutation mutation
 cdef int grad_lock_take(Tensor t) noexcept                                # with the GIL
 cdef Tensor grad_of(Tensor t)                                             # the .grad as a Tensor, or None
 cdef int grad_store(Tensor t, object value) except -1                     # sets .grad to a Tensor or None, unchecked
+cdef bint grad_swap(Tensor t, Tensor held, long version, Tensor value) except -1   # .grad becomes value if it is still `held` at that version; else False
 cdef int array_replace(Tensor t, Array* a) except -1                      # t shows other memory (steals the reference); its version follows
 
 # Operators ("a + b"): filled by operators.pyx, one floor above, since operations need Tensor.

@@ -11,15 +11,16 @@ from libc.string cimport memset
 from cygrad._core.array cimport (
     array_incref, array_decref, array_empty, array_alias, same_shape, scalar_bool, scalar_int, scalar_double, scalar_complex,
     CONTIGUOUS, WRAPPED, normalize_dim)
-from cygrad._core.atomics cimport spin_trylock, spin_unlock, atomic_add, atomic_load, likely, unlikely
+from cygrad._core.atomics cimport atomic_add, atomic_load, likely, unlikely
 from cygrad._core.device cimport device_object
 from cygrad._core.dtypes cimport ITEMSIZE, BOOL, FLOAT32, is_integral_code, is_complex_code, is_float_code, dtype_object, dtype_cname
 from cygrad._core.errors cimport raise_pending
-from cygrad._core.grad_mode cimport grad_enabled
+from cygrad._core.grad_mode cimport grad_enabled, inference_used, thread_modes, MODE_INFERENCE
 from cygrad._core.node cimport (
     node_new, node_register, node_track, node_of, payload_of, saved_check, set_unpack_hook, intlist_save, Edge, SavedArray,
-    FLAG_ACCUMULATE, FLAG_HOOKS, FLAG_TRACKED)
+    node_lock_take, node_lock_give, node_watcher, WATCH_VALUES, FLAG_ACCUMULATE, FLAG_HOOKS, FLAG_TRACKED)
 from cygrad._core.node_hooks cimport watchers, watched, FLAG_PACKED, WATCH_SAVING, WATCH_WRITING
+from cygrad._core.memory cimport process_trylock, process_unlock
 from cygrad._core.size cimport size_new
 
 __all__ = ["Tensor"]
@@ -67,6 +68,9 @@ cdef extern from *:
     int lazy_dict "cg_lazy_dict"(PyTypeObject* t, Py_ssize_t offset) except -1
     void set_tp_new "cg_set_new"(PyTypeObject* t, void* function)
     object call_original_new "cg_call_new"(PyTypeObject* t, PyObject* args, PyObject* kwargs)
+
+cdef extern from "<sched.h>" nogil:
+    int sched_yield()
 
 cdef NodeType NT_accumulate
 
@@ -206,13 +210,19 @@ cdef class Tensor:
 
     @property
     def _version(self) -> int:
-        """How often the memory was written in place; shared by views and detached aliases."""
+        """How often the memory was written in place; shared by views and detached aliases. RuntimeError for inference tensors."""
+        if self.a.storage.inference:
+            raise RuntimeError("cygrad: Inference tensors do not track version counter.")
         return atomic_load(&self.version.value)
 
     @property
     def _base(self):
         """The tensor this one is a view of, or None."""
         return self.base_
+
+    def is_inference(self) -> bool:
+        """Whether this tensor's memory was made in inference mode: it is never saved for backward, and written in inference mode alone."""
+        return self.a.storage.inference != 0
 
     def _is_view(self) -> bool:
         """Whether this tensor is a differentiable view of another one."""
@@ -278,10 +288,8 @@ cdef class Tensor:
         cdef long kept = atomic_load(&self.version.value)
         if value.a.dtype != self.a.dtype and self.requires_grad_ and is_integral_code(value.a.dtype):
             raise RuntimeError("cygrad: data set to a tensor that requires gradients must be floating point or complex dtype")
-        cdef Array* old = self.a
-        self.a = array_incref(value.a)
-        own_version_set(self, kept)
-        array_decref(old)
+        own_version_set(self, kept)      # first: the old memory holds the version that others look at
+        array_replace(self, array_incref(value.a))
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Compute the gradients of this tensor with respect to the leaves of its graph and add them to their ``.grad``.
@@ -519,6 +527,8 @@ cdef Tensor tensor_wrap(Array* a):
     t = Tensor.__new__(Tensor)
     t.a = a
     t.version = &a.storage.version
+    if unlikely(inference_used) and thread_modes() & MODE_INFERENCE and a.refs == 1 and a.storage.refs == 1:
+        a.storage.inference = 1          # memory that nobody else has seen
     return t
 
 
@@ -583,12 +593,16 @@ cdef Tensor tensor_alias(Tensor t):
 
 cdef int own_version_set(Tensor t, long value) except -1:
     cdef Array* counter = array_empty(BOOL, 0, NULL)
+    cdef Array* old
     if counter == NULL:
         raise_pending()
-    array_decref(t.own_version)
+    counter.storage.version.value = value
+    grad_lock_take(t)
+    old = t.own_version
     t.own_version = counter
     t.version = &counter.storage.version
-    t.version.value = value
+    process_unlock(&t.grad_lock)
+    array_decref(old)
     return 0
 
 
@@ -596,9 +610,11 @@ cdef int array_replace(Tensor t, Array* a) except -1:
     cdef Array* old = t.a
     if a == NULL:
         raise_pending()
+    grad_lock_take(t)
     t.a = a
     if t.own_version == NULL:
         t.version = &a.storage.version
+    process_unlock(&t.grad_lock)
     array_decref(old)
     return 0
 
@@ -614,6 +630,8 @@ cdef int requires_grad_set(Tensor t, bint value) except -1:
         return 0
     if value and is_integral_code(t.a.dtype):
         raise RuntimeError(f"cygrad: only Tensors of floating point and complex dtype can require gradients, not {dtype_object(t.a.dtype)}; cast it with .float() first")
+    if value and t.a.storage.inference and not thread_modes() & MODE_INFERENCE:
+        raise RuntimeError("cygrad: Setting requires_grad=True on inference tensor outside InferenceMode is not allowed; work on a clone() of it")
     t.requires_grad_ = value
     return 0
 
@@ -658,10 +676,10 @@ cdef int edge_set(Node n, int k, Tensor t, Array* result) except -1:
         e.next = NULL
         return 0
     e.next = gradient_edge(t, &e.input_nr)
-    if e.next == NULL:           # a view made under no_grad of a base that requires grad: it does, too, but leads nowhere
-        return 0
-    e.dtype = t.a.dtype
     e.shape = NULL
+    if unlikely(e.next == NULL):
+        return 0                 # a view made under no_grad: its base requires a gradient, and it has no place in the graph itself
+    e.dtype = t.a.dtype
     if result != NULL and t.a != result and not same_shape(t.a, result):
         e.shape = intlist_save(t.a.shape, t.a.ndim)
         if e.shape == NULL:
@@ -675,6 +693,8 @@ cdef int save_input(Node n, int slot, Tensor t, int edge) except -1:
     cdef SavedArray* s = &n.s.saved[slot]
     if t is None:
         return 0
+    if unlikely(t.a.storage.inference):
+        refuse_saving(n)
     if unlikely(watchers.threads) and watched() & WATCH_SAVING and not (t.a.flags & WRAPPED):
         return watchers.save(n, slot, t, edge)
     s.array = array_incref(t.a)
@@ -683,6 +703,11 @@ cdef int save_input(Node n, int slot, Tensor t, int edge) except -1:
     s.expected = atomic_load(&t.version.value)
     s.edge = edge
     return 0
+
+
+cdef int refuse_saving(Node n) except -1:
+    raise RuntimeError(f"cygrad: {n.name()}: Inference tensors cannot be saved for backward: they keep no version, so that a later write would go unnoticed. "
+                       "Give a recorded operation a clone() of the tensor, or compute it under no_grad() instead of inference_mode().")
 
 
 cdef int save_output(Node n, int slot, Tensor result, int output_nr) except -1:
@@ -696,27 +721,50 @@ cdef int history_set(Tensor result, Node n, int output_nr) except -1:
     result.grad_fn_ = n
     result.output_nr_ = output_nr
     result.requires_grad_ = True
+    return output_note(result, n, output_nr)
+
+
+cdef inline int output_note(Tensor result, Node n, int output_nr) except -1:
+    if output_nr == 0:
+        n.s.out_numel = result.a.numel
+        n.s.out_ndim = result.a.ndim
+        n.s.out_dtype = result.a.dtype
+    if unlikely(node_watcher.events & WATCH_VALUES):
+        node_watcher.recorded(n, output_nr, result.a)
     return 0
 
 
 cdef Tensor unpack_tensor(NodeState* s, int k):
     cdef SavedArray* saved = &s.saved[k]
+    cdef Array* array = NULL
+    cdef Array* owner = NULL
+    cdef VersionCounter* version
     cdef Tensor t
     cdef NodeState* origin
-    if saved_check(s, k) != 0:
+    cdef int status
+    node_lock_take(s)            # a backward on another thread may be freeing this very tensor
+    status = saved_check(s, k)
+    if status == 0:
+        array = array_incref(saved.array)
+        owner = array_incref(saved.version_owner)
+        version = saved.version
+    node_lock_give(s)
+    if status != 0:
         raise_pending()
-    if saved.array == NULL:
+    if array == NULL:
         return watchers.unpack(node_of(s), k) if s.flags & FLAG_PACKED else None
     origin = NULL
     if saved.edge == -2:
         origin = s
     elif saved.edge >= 0:
         origin = s.edges[saved.edge].next
-    if origin != NULL and origin.flags & FLAG_ACCUMULATE and (<Tensor>origin.payload).a == saved.array:
+    if origin != NULL and origin.flags & FLAG_ACCUMULATE and (<Tensor>origin.payload).a == array:
+        array_decref(array)
+        array_decref(owner)
         return <Tensor>origin.payload
-    t = tensor_wrap(array_incref(saved.array))
-    t.version = saved.version
-    t.own_version = array_incref(saved.version_owner)
+    t = tensor_wrap(array)
+    t.version = version
+    t.own_version = owner
     if origin != NULL:
         t.grad_fn_ = node_of(origin)
         t.output_nr_ = saved.output_nr if saved.edge == -2 else s.edges[saved.edge].input_nr
@@ -733,6 +781,11 @@ cdef int view_set(Tensor view, Tensor source) except -1:
 
 
 cdef int view_set_kind(Tensor view, Tensor source, int kind) except -1:
+    if unlikely(inference_used):
+        if source.a.storage.inference:
+            return 0             # no history, no base
+        if thread_modes() & MODE_INFERENCE:
+            kind = VIEW_INFERENCE
     if unlikely(not grad_enabled()) and (kind == VIEW_MULTI_OUTPUT or kind == VIEW_PLAIN):
         kind = VIEW_NO_GRAD
     if source.base_ is None:
@@ -790,6 +843,9 @@ cdef int overlap_check_self(Tensor t, const char* operation) except -1:
 
 
 cdef int inplace_check_graph(Tensor t, bint recorded, const char* operation) except -1:
+    if unlikely(t.a.storage.inference) and not thread_modes() & MODE_INFERENCE:
+        raise RuntimeError(f"cygrad: {operation.decode()}: Inplace update to inference tensor outside InferenceMode is not allowed: nothing notices a write to it. "
+                           "Write to a clone() of it, or inside inference_mode().")
     if unlikely(watchers.threads) and watched() & WATCH_WRITING:
         watchers.write(t)
     if unlikely(t.a.storage.read_only):
@@ -884,14 +940,14 @@ cdef int grad_fn_move(Tensor t, Node n) except -1:
         t.view_version = atomic_load(&t.version.value)
     if unlikely(retains):
         t.retain_grad()
-    return 0
+    return output_note(t, n, 0)
 
 # ---- grad of leaves -------------------------------------------------------------------------------------------------
 
 cdef int grad_lock_take(Tensor t) noexcept:
-    while not spin_trylock(&t.grad_lock):
+    while not process_trylock(&t.grad_lock):
         with nogil:
-            pass
+            sched_yield()
     return 0
 
 
@@ -907,7 +963,7 @@ cdef Tensor grad_of(Tensor t):
             made.a = waiting
             made.version = &waiting.storage.version
             t.grad_obj = made
-        spin_unlock(&t.grad_lock)
+        process_unlock(&t.grad_lock)
     return <Tensor>t.grad_obj
 
 
@@ -920,9 +976,22 @@ cdef int grad_store(Tensor t, object value) except -1:
     waiting = t.grad_array
     t.grad_array = NULL
     t.grad_obj = value
-    spin_unlock(&t.grad_lock)
+    process_unlock(&t.grad_lock)
     array_decref(waiting)
     return 0
+
+
+cdef bint grad_swap(Tensor t, Tensor held, long version, Tensor value) except -1:
+    cdef bint swapped
+    old = t.grad_obj             # keeps it alive past the lock
+    if value.grad_fn_ is not None and t.accumulator != NULL:
+        node_track(node_of(t.accumulator))
+    grad_lock_take(t)
+    swapped = t.grad_array == NULL and t.grad_obj is held and (held is None or atomic_load(&held.version.value) == version)
+    if swapped:
+        t.grad_obj = value
+    process_unlock(&t.grad_lock)
+    return swapped
 
 
 # ---- installing -----------------------------------------------------------------------------------------------------
@@ -952,8 +1021,41 @@ def accumulate_variable(Node node not None) -> object:
 
 
 
+# ---- the table of operators before operators.pyx fills it --------------------------------------------------------------
+
+cdef int refuse_operators() except -1:
+    raise RuntimeError("cygrad: the operations of Tensor are not loaded; import the package cygrad instead of its compiled modules one by one")
+
+
+cdef object no_binary(object a, object b):
+    refuse_operators()
+
+
+cdef object no_unary(Tensor a):
+    refuse_operators()
+
+
+cdef object no_compare(Tensor a, object b, int op):
+    refuse_operators()
+
+
+cdef int no_set_item(Tensor t, object index, object value) except -1:
+    return refuse_operators()
+
+
+cdef int no_backward(Tensor t, bint keep_graph) except -1:
+    return refuse_operators()
+
+
 cdef int setup() except -1:
     cdef Tensor probe
+    cdef int k
+    for k in range(N_OPERATORS):
+        operators.binary[k] = no_binary
+    operators.neg = operators.invert = operators.absolute = no_unary
+    operators.compare = no_compare
+    operators.set_item = no_set_item
+    operators.backward_scalar = no_backward
     memset(&NT_accumulate, 0, sizeof(NT_accumulate))
     NT_accumulate.name = "AccumulateGrad"
     NT_accumulate.n_outputs = 1

@@ -13,7 +13,8 @@ from cygrad._core.atomics cimport atomic_load, atomic_store, atomic_add, spin_tr
 from cygrad._core.blas_threads cimport blas_get_threads, blas_set_threads
 from cygrad._core.engine cimport task_drain
 from cygrad._core.node cimport Scratch
-from cygrad._core.graph_task cimport task_scratch
+from cygrad._core.errors cimport fail, ERR_RUNTIME
+from cygrad._core.graph_task cimport task_scratch, task_fail
 
 cdef extern from "<pthread.h>" nogil:
     ctypedef struct pthread_t:
@@ -127,7 +128,7 @@ cdef int start_workers() noexcept nogil:
 
 cdef void workers_invite(GraphTask* t, NodeState* next_node) noexcept nogil:
     global open_tasks, blas_before
-    if threads < 2 or cost(t, next_node) < WORTH_WAKING or cost(t, t.ready.v[0]) < WORTH_WAKING:
+    if threads < 2 or t.recorded or cost(t, next_node) < WORTH_WAKING or cost(t, t.ready.v[0]) < WORTH_WAKING:
         return
     pthread_mutex_lock(&pool)
     if start_workers() > 0:
@@ -160,9 +161,10 @@ cdef void workers_leave(GraphTask* t) noexcept nogil:
     cdef GraphTask** link
     pthread_mutex_lock(&pool)
     link = &open_tasks
-    while link[0] != t:
+    while link[0] != NULL and link[0] != t:
         link = &link[0].next_open
-    link[0] = t.next_open
+    if link[0] != NULL:
+        link[0] = t.next_open
     while t.helpers > 0:
         pthread_cond_wait(&back, &pool)
     if open_tasks == NULL and blas_before > 1:
@@ -203,8 +205,18 @@ cdef void fork_parent() noexcept nogil:
 
 
 cdef void fork_child() noexcept nogil:
-    # Only the forking thread lives on: no workers, nobody inside any task.
+    # Only the forking thread lives on, perhaps inside of backwards (a hook forked): they go on without workers, and fail where a worker had taken a Node along.
     global open_tasks, started
+    cdef GraphTask* t = open_tasks
+    while t != NULL:
+        t.lock = 0
+        t.shared = False
+        if t.helpers > 0 and not t.failed:
+            t.helpers = 0
+            fail(ERR_RUNTIME, "cygrad: the process was forked inside a backward of which other threads were running a part; the child has no such threads. "
+                 "Fork outside of backward, or after set_num_threads(1).")
+            task_fail(t)
+        t = t.next_open
     pthread_mutex_init(&pool, NULL)
     pthread_cond_init(&wake, NULL)
     pthread_cond_init(&back, NULL)

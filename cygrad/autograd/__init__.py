@@ -13,41 +13,61 @@ from typing import Literal, overload
 import cygrad
 from cygrad._core.engine import run_backward
 from cygrad._core.grad_mode import is_grad_enabled
+from cygrad._core.graph_queries import n_outputs, output_facts
 from cygrad._core.node import Node
 from cygrad._core.tensor import Tensor
-from cygrad.autograd import function, graph
+from cygrad.autograd import anomaly_mode, function, grad_mode, graph
+from cygrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
+from cygrad.autograd.edges import GradientEdge
 from cygrad.autograd.function import Function
-from cygrad.autograd.grad_mode import enable_grad, no_grad, set_grad_enabled
+from cygrad.autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_multithreading_enabled,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 from cygrad.autograd.gradcheck import gradcheck, gradgradcheck
 from cygrad.autograd.variable import Variable
 
 __all__ = [
     "Function",
+    "GradientEdge",
     "Node",
     "Variable",
+    "anomaly_mode",
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "function",
     "grad",
+    "grad_mode",
     "gradcheck",
     "gradgradcheck",
     "graph",
+    "inference_mode",
     "is_grad_enabled",
+    "is_multithreading_enabled",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]
 
-_TensorOrTensors = Tensor | Sequence[Tensor]
+# What a gradient may start from or arrive at.
+_Place = Tensor | GradientEdge
+_PlaceOrPlaces = Tensor | GradientEdge | Sequence[Tensor] | Sequence[GradientEdge] | Sequence[_Place]
 _Gradients = Tensor | Sequence[Tensor | None] | None
 
 
 def backward(
-    tensors: _TensorOrTensors,
+    tensors: _PlaceOrPlaces,
     grad_tensors: _Gradients = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     grad_variables: _Gradients = None,
-    inputs: _TensorOrTensors | None = None,
+    inputs: _PlaceOrPlaces | None = None,
 ) -> None:
     """Add the gradients of ``tensors`` with respect to the leaves of their graph to the leaves' ``.grad``.
 
@@ -76,7 +96,7 @@ def backward(
         raise RuntimeError("cygrad.autograd.backward: `inputs` argument to backward() cannot be empty.")
     cotangents = _cotangents(roots, grad_tensors, "backward", create_graph)
     for i, target in enumerate(targets or ()):
-        if not target.requires_grad:
+        if isinstance(target, Tensor) and not target.requires_grad:
             raise RuntimeError(
                 f"cygrad.autograd.backward: One of the differentiated Tensors does not require grad: inputs[{i}]"
             )
@@ -94,8 +114,8 @@ def backward(
 
 @overload
 def grad(
-    outputs: _TensorOrTensors,
-    inputs: _TensorOrTensors,
+    outputs: _PlaceOrPlaces,
+    inputs: _PlaceOrPlaces,
     grad_outputs: _Gradients = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -105,8 +125,8 @@ def grad(
 ) -> tuple[Tensor, ...]: ...
 @overload
 def grad(
-    outputs: _TensorOrTensors,
-    inputs: _TensorOrTensors,
+    outputs: _PlaceOrPlaces,
+    inputs: _PlaceOrPlaces,
     grad_outputs: _Gradients = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -117,8 +137,8 @@ def grad(
 ) -> tuple[Tensor, ...]: ...
 @overload
 def grad(
-    outputs: _TensorOrTensors,
-    inputs: _TensorOrTensors,
+    outputs: _PlaceOrPlaces,
+    inputs: _PlaceOrPlaces,
     grad_outputs: _Gradients = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -127,8 +147,8 @@ def grad(
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]: ...
 def grad(
-    outputs: _TensorOrTensors,
-    inputs: _TensorOrTensors,
+    outputs: _PlaceOrPlaces,
+    inputs: _PlaceOrPlaces,
     grad_outputs: _Gradients = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -158,7 +178,7 @@ def grad(
     if not targets:
         raise RuntimeError("cygrad.autograd.grad: grad requires non-empty inputs.")
     for i, target in enumerate(targets):
-        if not target.requires_grad:
+        if isinstance(target, Tensor) and not target.requires_grad:
             raise RuntimeError(
                 f"cygrad.autograd.grad: One of the differentiated Tensors does not require grad: inputs[{i}]"
             )
@@ -170,8 +190,13 @@ def grad(
         cotangents = _cotangents(roots, grad_outputs, "grad", create_graph)
         found = run_backward(roots, cotangents, keep, create_graph, targets, False) or []
     if materialize_grads:
+        if any(g is None and not isinstance(x, Tensor) for g, x in zip(found, targets, strict=True)):
+            raise RuntimeError(
+                "cygrad.autograd.grad: materialize_grads cannot be used when the given input is a GradientEdge, "
+                "whose shape is not known"
+            )
         return tuple(
-            cygrad.zeros_like(x, requires_grad=create_graph) if g is None else g
+            cygrad.zeros_like(x, requires_grad=create_graph) if g is None and isinstance(x, Tensor) else g
             for g, x in zip(found, targets, strict=True)
         )
     if not allow_unused:
@@ -185,27 +210,42 @@ def grad(
     return tuple(found)
 
 
-def _tensors(value: _TensorOrTensors, function: str, argument: str) -> tuple[Tensor, ...]:
-    if isinstance(value, Tensor):
-        return (value,)
+def _tensors(value: _PlaceOrPlaces, function: str, argument: str) -> tuple[_Place, ...]:
+    if isinstance(value, Tensor | GradientEdge):
+        return (_place(value, function, argument),)
     if not isinstance(value, Iterable):
         raise TypeError(
             f"cygrad.autograd.{function}: {argument} must be a Tensor or a sequence of Tensors, not "
             f"{type(value).__name__}"
         )
-    result = tuple(value)
-    for i, item in enumerate(result):
-        if not isinstance(item, Tensor):
-            if argument == "inputs":
-                raise RuntimeError(
-                    f"cygrad.autograd.{function}: all inputs have to be Tensors or GradientEdges, but got "
-                    f"{type(item).__name__} as inputs[{i}]"
-                )
-            raise TypeError(f"cygrad.autograd.{function}: {argument}[{i}] must be a Tensor, not {type(item).__name__}")
-    return result
+    return tuple(_place(item, function, f"{argument}[{i}]") for i, item in enumerate(value))
 
 
-def _cotangents(roots: tuple[Tensor, ...], given: _Gradients, function: str, create_graph: bool) -> tuple[Tensor, ...]:
+def _place(item: object, function: str, argument: str) -> _Place:
+    if isinstance(item, Tensor):
+        return item
+    if not isinstance(item, GradientEdge):
+        if argument.startswith("inputs"):
+            raise RuntimeError(
+                f"cygrad.autograd.{function}: all inputs have to be Tensors or GradientEdges, but got "
+                f"{type(item).__name__} as {argument}"
+            )
+        raise TypeError(
+            f"cygrad.autograd.{function}: {argument} must be a Tensor or a GradientEdge, not {type(item).__name__}"
+        )
+    if not isinstance(item.node, Node):
+        raise TypeError(
+            f"cygrad.autograd.{function}: the node of {argument} must be a Node, not {type(item.node).__name__}"
+        )
+    if not 0 <= item.output_nr < n_outputs(item.node):
+        raise IndexError(
+            f"cygrad.autograd.{function}: {argument} names output {item.output_nr} of {item.node.name()}, which "
+            f"has {n_outputs(item.node)}"
+        )
+    return item
+
+
+def _cotangents(roots: tuple[_Place, ...], given: _Gradients, function: str, create_graph: bool) -> tuple[Tensor, ...]:
     gradients: tuple[Tensor | None, ...]
     if given is None:
         gradients = (None,) * len(roots)
@@ -227,11 +267,13 @@ def _cotangents(roots: tuple[Tensor, ...], given: _Gradients, function: str, cre
     )
 
 
-def _cotangent(i: int, root: Tensor, gradient: Tensor | None, function: str, create_graph: bool) -> Tensor:
+def _cotangent(i: int, root: _Place, gradient: Tensor | None, function: str, create_graph: bool) -> Tensor:
     if gradient is not None and not isinstance(gradient, Tensor):
         raise TypeError(
             f"cygrad.autograd.{function}: gradients can be either Tensors or None, but got {type(gradient).__name__}"
         )
+    if isinstance(root, GradientEdge):
+        return _cotangent_of_edge(i, root, gradient, function, create_graph)
     if not root.requires_grad:
         raise RuntimeError(
             f"cygrad.autograd.{function}: element {i} of tensors does not require grad and does not have a grad_fn"
@@ -265,8 +307,44 @@ def _cotangent(i: int, root: Tensor, gradient: Tensor | None, function: str, cre
     return gradient if create_graph else gradient.detach()
 
 
+def _cotangent_of_edge(
+    i: int, edge: GradientEdge, gradient: Tensor | None, function: str, create_graph: bool
+) -> Tensor:
+    """As _cotangent, by what the Node still knows of the tensor."""
+    facts = output_facts(edge.node, edge.output_nr)
+    if gradient is None:
+        if facts is None or facts[0] != 1:
+            raise RuntimeError(
+                f"cygrad.autograd.{function}: grad can be implicitly created only for scalar outputs; give the "
+                f"cotangent of edge {i}"
+            )
+        if not facts[2].is_floating_point:
+            raise RuntimeError(
+                f"cygrad.autograd.{function}: grad can be implicitly created only for real scalar outputs but got "
+                f"{facts[2]}; "
+                f"give the cotangent of edge {i}"
+            )
+        return cygrad.ones((1,) * facts[1], dtype=facts[2])
+    if facts is not None:
+        if (gradient.numel(), gradient.dim()) != facts[:2]:
+            raise RuntimeError(
+                f"cygrad.autograd.{function}: Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} "
+                f"and output[{i}], "
+                f"an edge to {edge.node.name()}, has {facts[0]} elements in {facts[1]} dimensions."
+            )
+        if gradient.dtype.is_complex != facts[2].is_complex:
+            raise RuntimeError(
+                f"cygrad.autograd.{function}: For complex Tensors, both grad_output and output are required to "
+                "have the same dtype. Mismatch in dtype: "
+                f"grad_output[{i}] has a dtype of {gradient.dtype} and output[{i}] has a dtype of {facts[2]}."
+            )
+        if gradient.dtype is not facts[2]:
+            gradient = gradient.to(facts[2])
+    return gradient if create_graph else gradient.detach()
+
+
 def _batched(
-    roots: tuple[Tensor, ...], targets: tuple[Tensor, ...], given: _Gradients, keep: bool, create_graph: bool
+    roots: tuple[_Place, ...], targets: tuple[_Place, ...], given: _Gradients, keep: bool, create_graph: bool
 ) -> list[Tensor | None]:
     """One backward a row of the cotangents; the rows' gradients stacked."""
     batches = (given,) if isinstance(given, Tensor) else tuple(given or ())
@@ -286,6 +364,6 @@ def _batched(
         column = [r[i] for r in rows]
         present = [g for g in column if g is not None]
         stacked.append(
-            cygrad.stack([cygrad.zeros_like(targets[i]) if g is None else g for g in column]) if present else None
+            cygrad.stack([cygrad.zeros_like(present[0]) if g is None else g for g in column]) if present else None
         )
     return stacked

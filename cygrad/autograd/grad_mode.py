@@ -1,9 +1,9 @@
-"""The grad modes: `no_grad`, `enable_grad` and `set_grad_enabled`, as context managers and as decorators.
+"""The modes of a thread: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode` and their like.
 
-The mode itself is one flag of the running thread and lives in the core, which reads it at every operation. This file
-adds what Python code sees of it. It exists apart from the core because all of its difficulty is Python's: decorators
-keep the exact type of what they decorate, and the mode of a generator or coroutine holds while its own code runs and
-at no other time.
+All are context managers, most are decorators, too. The modes are bits of one number of the running thread, which lives
+in the core and is read at every operation. This file adds what Python code sees of it. It exists apart from the core
+because all of its difficulty is Python's: decorators keep the exact type of what they decorate, and the mode of a
+generator or coroutine holds while its own code runs and at no other time.
 """
 
 import inspect
@@ -14,9 +14,36 @@ from types import coroutine
 from typing import ClassVar, ParamSpec, Self, TypeVar, cast, final, overload
 
 # Underscore and all, the name of the setter is the one that torch has for it.
-from cygrad._core.grad_mode import _set_grad_enabled, is_grad_enabled  # pyright: ignore[reportPrivateUsage]
+from cygrad._core.grad_mode import (
+    _modes,  # pyright: ignore[reportPrivateUsage]
+    _set_grad_enabled,  # pyright: ignore[reportPrivateUsage]
+    _set_modes,  # pyright: ignore[reportPrivateUsage]
+    is_grad_enabled,
+    is_inference_mode_enabled,
+)
 
-__all__ = ["enable_grad", "no_grad", "set_grad_enabled"]
+__all__ = [
+    "enable_grad",
+    "inference_mode",
+    "is_inference_mode_enabled",
+    "is_multithreading_enabled",
+    "no_grad",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+]
+
+# The bits of a thread's modes (grad_mode.pxd).
+_GRAD = 1
+_INFERENCE = 2
+_ALONE = 4
+_BITS = 4
+
+# What a decorator changes: bits to clear, bits to set.
+_Change = tuple[int, int]
+_RECORD: _Change = (0, _GRAD)
+_RECORD_NOTHING: _Change = (_GRAD, 0)
+_INFER: _Change = (_GRAD, _INFERENCE)
+_INFER_NOT: _Change = (_INFERENCE, _GRAD)
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -33,33 +60,33 @@ _FuncT = TypeVar("_FuncT", bound=Callable[..., object])
 
 
 def _drive(
-    suspendable: Generator[_YieldT, _SendT, _R] | Coroutine[_YieldT, _SendT, _R], mode: bool
+    suspendable: Generator[_YieldT, _SendT, _R] | Coroutine[_YieldT, _SendT, _R], change: _Change
 ) -> Generator[_YieldT, _SendT, _R]:
     """Runs a generator or coroutine to its end and passes everything through; see Note [The mode of suspended code]."""
-    inside = mode
+    inside: int | None = None
     failure: BaseException | None = None
     # The first resumption of a generator sends None, whatever it receives later.
     received = cast("_SendT", None)
     while True:
-        outside = is_grad_enabled()
-        _set_grad_enabled(inside)
+        outside = _modes()
+        _set_modes(outside & ~change[0] | change[1] if inside is None else inside)
         try:
             item = suspendable.send(received) if failure is None else suspendable.throw(failure)
         except StopIteration as stop:
             return cast("_R", stop.value)
         finally:
-            inside = is_grad_enabled()
-            _set_grad_enabled(outside)
+            inside = _modes()
+            _set_modes(outside)
         failure = None
         try:
             received = yield item
         except GeneratorExit:
-            outside = is_grad_enabled()
-            _set_grad_enabled(inside)
+            outside = _modes()
+            _set_modes(inside)
             try:
                 suspendable.close()
             finally:
-                _set_grad_enabled(outside)
+                _set_modes(outside)
             raise
         except BaseException as error:
             failure = error
@@ -68,14 +95,14 @@ def _drive(
 _drive_awaited = coroutine(_drive)
 
 
-def _decorate(func: _FuncT, mode: bool, name: str) -> _FuncT:
-    """Returns `func` made to run in `mode`; the kind of function (plain, generator, coroutine) stays what it was."""
+def _decorate(func: _FuncT, change: _Change, name: str) -> _FuncT:
+    """Returns `func` made to run in the changed modes; a generator or coroutine function stays one."""
     if inspect.isgeneratorfunction(func):
-        return cast("_FuncT", _decorate_generator(func, mode))
+        return cast("_FuncT", _decorate_generator(func, change))
     if inspect.iscoroutinefunction(func):
-        return cast("_FuncT", _decorate_coroutine(func, mode))
+        return cast("_FuncT", _decorate_coroutine(func, change))
     if inspect.isasyncgenfunction(func):
-        return cast("_FuncT", _decorate_async_generator(func, mode))
+        return cast("_FuncT", _decorate_async_generator(func, change))
     if inspect.isclass(func):
         warnings.warn(
             f"{name} decorates the class {func.__name__}: only its construction runs in that mode, and what comes "
@@ -88,44 +115,44 @@ def _decorate(func: _FuncT, mode: bool, name: str) -> _FuncT:
             f"{name} decorates functions, but got an object of type {type(func).__name__}, which is not callable; "
             f"put @classmethod above @{name}, or use `with {name}():`"
         )
-    return cast("_FuncT", _decorate_function(func, mode))
+    return cast("_FuncT", _decorate_function(func, change))
 
 
-def _decorate_function(func: Callable[_P, _R], mode: bool) -> Callable[_P, _R]:
+def _decorate_function(func: Callable[_P, _R], change: _Change) -> Callable[_P, _R]:
     @wraps(func)
     def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        outside = is_grad_enabled()
-        _set_grad_enabled(mode)
+        outside = _modes()
+        _set_modes(outside & ~change[0] | change[1])
         try:
             return func(*args, **kwargs)
         finally:
-            _set_grad_enabled(outside)
+            _set_modes(outside)
 
     return wrapper
 
 
 def _decorate_generator(
-    func: Callable[_P, Generator[_YieldT, _SendT, _R]], mode: bool
+    func: Callable[_P, Generator[_YieldT, _SendT, _R]], change: _Change
 ) -> Callable[_P, Generator[_YieldT, _SendT, _R]]:
     @wraps(func)
     def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> Generator[_YieldT, _SendT, _R]:
-        return (yield from _drive(func(*args, **kwargs), mode))
+        return (yield from _drive(func(*args, **kwargs), change))
 
     return wrapper
 
 
 def _decorate_coroutine(
-    func: Callable[_P, Coroutine[object, object, _R]], mode: bool
+    func: Callable[_P, Coroutine[object, object, _R]], change: _Change
 ) -> Callable[_P, Coroutine[object, object, _R]]:
     @wraps(func)
     async def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        return await _drive_awaited(func(*args, **kwargs), mode)
+        return await _drive_awaited(func(*args, **kwargs), change)
 
     return wrapper
 
 
 def _decorate_async_generator(
-    func: Callable[_P, AsyncGenerator[_YieldT, _SendT]], mode: bool
+    func: Callable[_P, AsyncGenerator[_YieldT, _SendT]], change: _Change
 ) -> Callable[_P, AsyncGenerator[_YieldT, _SendT]]:
     @wraps(func)
     async def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> AsyncGenerator[_YieldT, _SendT]:
@@ -134,13 +161,13 @@ def _decorate_async_generator(
         step = agen.__anext__()
         while True:
             try:
-                item = await _drive_awaited(step, mode)
+                item = await _drive_awaited(step, change)
             except StopAsyncIteration:
                 return
             try:
                 received = yield item
             except GeneratorExit:
-                await _drive_awaited(agen.aclose(), mode)
+                await _drive_awaited(agen.aclose(), change)
                 raise
             except BaseException as error:
                 step = agen.athrow(error)
@@ -159,7 +186,7 @@ class _FixedMode:
 
     __slots__ = ("_outer",)
     _outer: int
-    _mode: ClassVar[bool]
+    _change: ClassVar[_Change]
 
     # mypy follows a `__new__` that gives back a function wherever the class is called, but refuses its definition
     # ("must return a class instance"), which Python allows and `@no_grad` without parentheses needs.
@@ -169,7 +196,7 @@ class _FixedMode:
     def __new__(cls, orig_func: None = None) -> Self: ...
     def __new__(cls, orig_func: _FuncT | None = None) -> Self | _FuncT:  # type: ignore[misc]
         if orig_func is not None:
-            return _decorate(orig_func, cls._mode, cls.__name__)
+            return _decorate(orig_func, cls._change, cls.__name__)
         self = object.__new__(cls)
         self._outer = 0
         return self
@@ -180,7 +207,7 @@ class _FixedMode:
 
     def __call__(self, orig_func: _FuncT) -> _FuncT:
         """Decorates a function, generator or coroutine function; raises TypeError for what cannot be called."""
-        return _decorate(orig_func, self._mode, type(self).__name__)
+        return _decorate(orig_func, self._change, type(self).__name__)
 
 
 class no_grad(_FixedMode):  # noqa: N801 - torch's name
@@ -192,7 +219,7 @@ class no_grad(_FixedMode):  # noqa: N801 - torch's name
     """
 
     __slots__ = ()
-    _mode = False
+    _change = _RECORD_NOTHING
 
     def __enter__(self) -> None:
         self._outer = self._outer << 1 | is_grad_enabled()
@@ -203,7 +230,7 @@ class enable_grad(_FixedMode):  # noqa: N801 - torch's name
     """Recording is on inside, as at the start of every thread. Its forms of use are those of `no_grad`."""
 
     __slots__ = ()
-    _mode = True
+    _change = _RECORD
 
     def __enter__(self) -> None:
         self._outer = self._outer << 1 | is_grad_enabled()
@@ -250,7 +277,94 @@ class set_grad_enabled:  # noqa: N801 - torch's name
         if self._set_by_init:
             self.__enter__()
             self.__exit__(None, None, None)
-        return _decorate(orig_func, self._mode, "set_grad_enabled")
+        return _decorate(orig_func, _RECORD if self._mode else _RECORD_NOTHING, "set_grad_enabled")
 
     def __repr__(self) -> str:
         return f"set_grad_enabled(mode={self._mode})"
+
+
+@final
+class inference_mode:  # noqa: N801 - torch's name
+    """As `no_grad`, and what is made inside are inference tensors.
+
+    No version is kept of them, and none can reach a recorded graph. `with inference_mode():`, `@inference_mode()` and
+    `@inference_mode` work as those of `no_grad` do. With `mode=False` inference mode and `no_grad` end inside.
+    Outside, writing to an inference tensor in place, setting its `requires_grad`, and saving it for backward are
+    RuntimeErrors (`clone()` gives a tensor without these bounds); views of it are inference tensors, results of other
+    operations are not. Inside, tensors that were made outside may be written, and views of them stay ordinary tensors,
+    whose writes are refused where gradients are recorded.
+    """
+
+    __slots__ = ("_change", "_outer", "mode")
+    mode: bool
+    _change: _Change
+    _outer: int
+
+    # See _FixedMode.__new__.
+    @overload
+    def __new__(cls, mode: _FuncT) -> _FuncT: ...  # type: ignore[misc]
+    @overload
+    def __new__(cls, mode: bool = True) -> Self: ...
+    def __new__(cls, mode: _FuncT | bool = True) -> Self | _FuncT:  # type: ignore[misc]
+        """Makes the context manager, or decorates a function where no mode is given."""
+        if not isinstance(mode, bool):
+            if not callable(mode):
+                raise TypeError(f"inference_mode(): argument 'mode' must be bool, not {type(mode).__name__}")
+            return _decorate(mode, _INFER, cls.__name__)
+        self = object.__new__(cls)
+        self.mode = mode
+        self._change = _INFER if mode else _INFER_NOT
+        self._outer = 0
+        return self
+
+    def __enter__(self) -> None:
+        outside = _modes()
+        self._outer = self._outer << _BITS | outside
+        _set_modes(outside & ~self._change[0] | self._change[1])
+
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
+        kept = _GRAD | _INFERENCE
+        _set_modes(_modes() & ~kept | self._outer & kept)
+        self._outer >>= _BITS
+
+    def __call__(self, orig_func: _FuncT) -> _FuncT:
+        """Decorates a function, generator or coroutine function; raises TypeError for what cannot be called."""
+        return _decorate(orig_func, self._change, "inference_mode")
+
+
+class _Switch:
+    """A mode that is set at once, and set back at the end where it is used as a context manager."""
+
+    __slots__ = ("_outer",)
+    _bit: ClassVar[int]
+    _outer: int
+
+    def __init__(self, on: bool, name: str) -> None:
+        if not isinstance(on, bool):
+            raise TypeError(f"{name}(): argument 'mode' must be bool, not {type(on).__name__}")
+        self._outer = _modes()
+        _set_modes(self._outer | self._bit if on else self._outer & ~self._bit)
+
+    def __enter__(self) -> None:
+        """Nothing is left to do: the constructor has set the mode."""
+
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
+        _set_modes(_modes() & ~self._bit | self._outer & self._bit)
+
+
+class set_multithreading_enabled(_Switch):  # noqa: N801 - torch's name
+    """Whether backwards that this thread starts may use worker threads; they may, at first.
+
+    Acts at once, and until the end of a `with` block. TypeError unless `mode` is a bool.
+    """
+
+    __slots__ = ()
+    _bit = _ALONE
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__(not mode if isinstance(mode, bool) else mode, "set_multithreading_enabled")
+
+
+def is_multithreading_enabled() -> bool:
+    """Whether backwards that this thread starts may use worker threads."""
+    return not _modes() & _ALONE

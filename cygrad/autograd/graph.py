@@ -19,16 +19,30 @@ from cygrad._core.node import Node
 from cygrad._core.saved_hooks import disable_default_hooks, pop_default_hooks, push_default_hooks, watch_writes
 from cygrad._core.task_queries import current_task_id, will_run
 from cygrad._core.tensor import Tensor
+from cygrad.autograd.edges import (
+    GradientEdge,
+    SavedMemory,
+    get_gradient_edge,
+    increment_version,
+    saved_memory,
+    set_warn_on_accumulate_grad_stream_mismatch,
+)
 from cygrad.autograd.grad_mode import enable_grad
 from cygrad.utils.hooks import RemovableHandle
 
 __all__ = [
+    "GradientEdge",
     "Node",
+    "SavedMemory",
     "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
     "register_multi_grad_hook",
     "save_on_cpu",
+    "saved_memory",
     "saved_tensors_hooks",
+    "set_warn_on_accumulate_grad_stream_mismatch",
 ]
 
 _T = TypeVar("_T")

@@ -1,12 +1,17 @@
+from cygrad._core.node import Node
 from cygrad._core.tensor import Tensor
 
 __pyx_capi__: dict[str, object]
 
+# A Tensor, or an edge: a Node and which of its outputs.
+_Place = Tensor | tuple[Node, int, Node | None]
+
+def scalar_again(root: Tensor, keep_graph: bool) -> None: ...
 def run_backward(
-    roots: tuple[Tensor, ...],
+    roots: tuple[_Place, ...],
     grads: tuple[Tensor, ...],
     keep_graph: bool,
     create_graph: bool,
-    inputs: tuple[Tensor, ...] | None,
+    inputs: tuple[_Place, ...] | None,
     accumulate: bool,
 ) -> list[Tensor | None] | None: ...

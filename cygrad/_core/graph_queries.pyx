@@ -1,0 +1,60 @@
+# Questions about the recorded graph from outside of a backward: what a Node's output looks like, what it keeps alive; and bumping a version by hand.
+#
+# Why it exists: the answers lie in C fields of Nodes; asking is rare, so it has no place in the modules that record and run.
+
+from cpython.ref cimport Py_DECREF
+from cygrad._core.dtypes cimport dtype_object
+from cygrad._core.memory cimport Storage
+from cygrad._core.node cimport Node, NodeState, node_of, node_lock_take, node_lock_give, FLAG_ACCUMULATE
+from cygrad._core.tensor cimport Tensor, gradient_edge, version_bump
+
+
+def edge_of_tensor(Tensor tensor not None) -> tuple[Node, int] | None:
+    """Where the gradient of a tensor goes: a Node and which of its outputs; a leaf's is its AccumulateGrad. None: nowhere."""
+    cdef int nr
+    cdef NodeState* s = gradient_edge(tensor, &nr)
+    cdef Node n
+    if s == NULL:
+        return None
+    n = node_of(s)
+    Py_DECREF(n)
+    return n, nr
+
+
+def n_outputs(Node node not None) -> int:
+    """How many outputs the forward operation had: the gradients that the Node takes."""
+    return node.s.n_outputs
+
+
+def output_facts(Node node not None, output_nr: int) -> tuple[int, int, object] | None:
+    """Number of elements, number of dimensions and dtype of an output of the forward operation; None where they were not kept (outputs other than 0)."""
+    cdef Tensor leaf
+    if node.s.flags & FLAG_ACCUMULATE:
+        leaf = <Tensor>node.s.payload
+        return leaf.a.numel, leaf.a.ndim, dtype_object(leaf.a.dtype)
+    if output_nr != 0 or node.s.out_numel < 0:
+        return None
+    return node.s.out_numel, node.s.out_ndim, dtype_object(node.s.out_dtype)
+
+
+def saved_bytes(Node node not None) -> list[tuple[str, int, int]]:
+    """For each tensor that a Node saved and still holds: its name, the bytes of its storage, and a number that tells storages apart."""
+    cdef int k
+    cdef Storage* storage
+    cdef bint numbered
+    cdef list out = []
+    node_lock_take(&node.s)
+    for k in range(node.s.n_saved):
+        if node.s.saved[k].array == NULL:
+            continue
+        storage = node.s.saved[k].array.storage
+        numbered = node.s.type.saved_scalar[k] == b"l"          # one of a list of tensors: the custom Function's saved_tensors
+        out.append((node.s.type.saved_names[k].decode() + (f"[{k}]" if numbered else ""), storage.nbytes, <size_t>storage))
+    node_lock_give(&node.s)
+    return out
+
+
+def bump_version(Tensor tensor not None) -> None:
+    """One write to the tensor's memory that cygrad did not see. Nothing happens to inference tensors."""
+    if not tensor.a.storage.inference:
+        version_bump(tensor, b"increment_version")

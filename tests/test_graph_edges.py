@@ -1,0 +1,216 @@
+"""Places in the graph as values: gradient edges, the class of Nodes, versions bumped by hand, what a graph keeps alive.
+
+Why it exists: these look at the graph from outside of a backward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+
+import pytest
+from support import assert_agrees, assert_same_refusal
+
+import cygrad
+from cygrad.autograd.edges import (
+    GradientEdge,
+    get_gradient_edge,
+    increment_version,
+    saved_memory,
+    set_warn_on_accumulate_grad_stream_mismatch,
+)
+
+Call = Callable[[ModuleType], object]
+
+
+def leaf(m: ModuleType, *values: float) -> cygrad.Tensor:
+    """A float64 leaf that requires grad."""
+    made: cygrad.Tensor = m.tensor(list(values) or [1.0, 2.0, 3.0], dtype=m.float64, requires_grad=True)
+    return made
+
+
+def edge(m: ModuleType, tensor: object) -> GradientEdge:
+    """The gradient edge of a tensor of either library."""
+    found: GradientEdge = m.autograd.graph.get_gradient_edge(tensor)
+    return found
+
+
+def ones(m: ModuleType, *shape: int) -> object:
+    return m.ones(shape, dtype=m.float64)
+
+
+def with_graph(body: Callable[[ModuleType, cygrad.Tensor, cygrad.Tensor, cygrad.Tensor], object]) -> Call:
+    """`body` of a leaf, an inner tensor and a root."""
+
+    def call(m: ModuleType) -> object:
+        x = leaf(m)
+        y = x * x
+        return body(m, x, y, y.sum())
+
+    return call
+
+
+def backward(m: ModuleType, x: cygrad.Tensor, *args: object, **kwargs: object) -> object:
+    """The leaf's gradient after a backward with these arguments."""
+    m.autograd.backward(*args, **kwargs)
+    return x.grad
+
+
+AGREED: dict[str, Call] = {
+    "fields": lambda m: list(edge(m, leaf(m))._fields),
+    "edge of a leaf": lambda m: [edge(m, leaf(m)).output_nr, edge(m, leaf(m)).node.name().rpartition("::")[2]],
+    "edge of an output": lambda m: [edge(m, leaf(m).unbind()[2]).output_nr, edge(m, leaf(m).unbind()[2]).node.name()],
+    "backward from a scalar edge": with_graph(lambda m, x, y, z: backward(m, x, edge(m, z))),
+    "backward from a list of edges": with_graph(lambda m, x, y, z: backward(m, x, [edge(m, z)])),
+    "backward from edge and tensor": with_graph(lambda m, x, y, z: backward(m, x, [edge(m, z), z * 2])),
+    "backward from an edge with a cotangent": with_graph(lambda m, x, y, z: backward(m, x, edge(m, y), ones(m, 3))),
+    "backward from a leaf's edge": with_graph(lambda m, x, y, z: backward(m, x, edge(m, x), ones(m, 3))),
+    "backward into a leaf's edge": with_graph(lambda m, x, y, z: backward(m, x, z, inputs=[edge(m, x)])),
+    "backward into an inner edge": with_graph(lambda m, x, y, z: backward(m, x, z, inputs=[edge(m, y)])),
+    "grad into edges": with_graph(lambda m, x, y, z: m.autograd.grad(z, [edge(m, y), edge(m, x)])),
+    "grad from edge to edge": with_graph(lambda m, x, y, z: m.autograd.grad(edge(m, z), edge(m, x))),
+    "grad from an inner edge": with_graph(lambda m, x, y, z: m.autograd.grad(edge(m, y), x, ones(m, 3))),
+    "grad with unused edge": with_graph(
+        lambda m, x, y, z: m.autograd.grad(z, [edge(m, leaf(m) * 1)], allow_unused=True)
+    ),
+    "edge made by hand": with_graph(
+        lambda m, x, y, z: backward(m, x, m.autograd.graph.GradientEdge(z.grad_fn, 0))  # type: ignore[arg-type]
+    ),
+    "double backward through an edge": with_graph(
+        lambda m, x, y, z: m.autograd.grad(m.autograd.grad(edge(m, z), x, create_graph=True)[0].sum(), x)
+    ),
+    "Nodes are Nodes": with_graph(
+        lambda m, x, y, z: [
+            isinstance(z.grad_fn, m.autograd.graph.Node),
+            issubclass(type(y.grad_fn), m.autograd.graph.Node),
+            isinstance(edge(m, x).node, m.autograd.graph.Node),
+        ]
+    ),
+    "increment_version": with_graph(
+        lambda m, x, y, z: [
+            m.autograd.graph.increment_version(y),
+            y._version,
+            m.autograd.graph.increment_version([x, y]),
+            y._version,
+        ]
+    ),
+    "increment_version of an inference tensor": lambda m: m.autograd.graph.increment_version(
+        m.inference_mode()(lambda: m.ones(2))()
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AGREED)
+def test_agrees(name: str) -> None:
+    assert_agrees(AGREED[name])
+
+
+REFUSED: dict[str, Call] = {
+    "edge of a constant": lambda m: edge(m, m.ones(3)),
+    "several elements without a cotangent": with_graph(lambda m, x, y, z: m.autograd.backward(edge(m, y))),
+    "complex without a cotangent": with_graph(lambda m, x, y, z: m.autograd.grad(edge(m, (x * 1j).sum()), x)),
+    "cotangent of another shape": with_graph(lambda m, x, y, z: m.autograd.backward(edge(m, y), ones(m, 4))),
+    "materialize": with_graph(
+        lambda m, x, y, z: m.autograd.grad(z, [edge(m, leaf(m) * 1)], allow_unused=True, materialize_grads=True)
+    ),
+    "unused": with_graph(lambda m, x, y, z: m.autograd.grad(z, [edge(m, leaf(m) * 1)])),
+    "no such output": with_graph(
+        lambda m, x, y, z: m.autograd.backward(m.autograd.graph.GradientEdge(z.grad_fn, 1))  # type: ignore[arg-type]
+    ),
+    "saved tensor written by another kernel": with_graph(
+        lambda m, x, y, z: [m.autograd.graph.increment_version(x), z.backward()]
+    ),
+    "increment_version of a number": lambda m: m.autograd.graph.increment_version(3),
+    "Node()": lambda m: m.autograd.graph.Node(),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals(name: str) -> None:
+    assert_same_refusal(REFUSED[name])
+
+
+def test_an_edge_keeps_the_graph_and_not_the_tensor() -> None:
+    x = leaf(cygrad, 1.0)
+    before = cygrad.memory_stats()["arrays"]
+    y = x + 1.0
+    place = get_gradient_edge(y)
+    del y
+    assert cygrad.memory_stats()["arrays"] == before
+    cygrad.autograd.backward(place)
+    assert x.grad is not None
+    assert x.grad.item() == 1.0
+
+
+def test_saved_memory_names_nodes_tensors_and_bytes() -> None:
+    x = leaf(cygrad)
+    y = x.exp() * x
+    found = [(m.node.name(), m.tensor, m.bytes) for m in saved_memory(y)]
+    assert found == [("MulBackward0", "self", 24), ("MulBackward0", "other", 24), ("ExpBackward0", "result", 24)]
+    storages = {m.storage: m.bytes for m in saved_memory(y)}
+    assert sum(storages.values()) == 48, "the result of exp is saved twice, in one storage"
+    assert saved_memory(get_gradient_edge(y)) == saved_memory(y) == saved_memory(get_gradient_edge(y).node)
+    y.sum().backward()
+    assert saved_memory(y) == []
+    assert saved_memory(x) == []
+    assert saved_memory(cygrad.ones(2)) == []
+
+
+def test_saved_memory_of_a_view_is_that_of_its_storage() -> None:
+    x = leaf(cygrad, 2.0)
+    big = cygrad.ones(1000, dtype=cygrad.float64)
+    ((m),) = saved_memory(x * big[:1])
+    assert (m.tensor, m.bytes) == ("other", 8000)
+
+
+def test_saved_memory_of_a_function_counts_its_saved_tensors() -> None:
+    class Twice(cygrad.autograd.Function):
+        @staticmethod
+        def forward(ctx: cygrad.autograd.function.FunctionCtx, t: cygrad.Tensor) -> cygrad.Tensor:
+            ctx.save_for_backward(t, None, t.exp())
+            return t * 2
+
+        @staticmethod
+        def backward(ctx: cygrad.autograd.function.FunctionCtx, grad: cygrad.Tensor) -> cygrad.Tensor:
+            return grad * 2
+
+    y = Twice.apply(leaf(cygrad))
+    assert isinstance(y, cygrad.Tensor)
+    assert [(m.node.name(), m.tensor, m.bytes) for m in saved_memory(y)] == [
+        ("TwiceBackward", "tensors[0]", 24),
+        ("TwiceBackward", "tensors[2]", 24),
+    ]
+
+
+def test_saved_memory_of_a_deep_graph() -> None:
+    x = leaf(cygrad, 1.0)
+    y = x
+    for _ in range(20_000):
+        y = y * 1.5
+    found = saved_memory(y)
+    assert len(found) == 20_000
+    assert found[0].node is y.grad_fn
+
+
+def test_increment_version_names_its_operation() -> None:
+    x = leaf(cygrad)
+    y = x * 1
+    root = (y * y).sum()
+    increment_version(y)
+    with pytest.raises(RuntimeError, match="increment_version"):
+        root.backward()
+
+
+@pytest.mark.parametrize("bad", [3, "x", [3]])
+def test_increment_version_takes_tensors_alone(bad: object) -> None:
+    x = cygrad.ones(2)
+    with pytest.raises(RuntimeError, match="Iterable"):
+        increment_version([x, bad] if isinstance(bad, int) else bad)  # type: ignore[list-item, arg-type]
+    assert x._version == 0
+
+
+def test_the_stream_warning_is_accepted() -> None:
+    set_warn_on_accumulate_grad_stream_mismatch(False)
+    set_warn_on_accumulate_grad_stream_mismatch(True)
+    with pytest.raises(TypeError):
+        set_warn_on_accumulate_grad_stream_mismatch(1)  # type: ignore[arg-type]
