@@ -3,7 +3,16 @@ from typing_extensions import TypeIs
 from cygrad._core.dtypes import dtype
 from cygrad._core.tensor import Tensor, _Operand
 
-__all__ = ["is_complex", "is_floating_point", "is_inference", "is_nonzero", "is_same_size", "is_tensor", "numel", "result_type"]
+__all__ = [
+    "is_complex",
+    "is_floating_point",
+    "is_inference",
+    "is_nonzero",
+    "is_same_size",
+    "is_tensor",
+    "numel",
+    "result_type",
+]
 
 def is_tensor(obj: object, /) -> TypeIs[Tensor]: ...
 def is_floating_point(input: Tensor) -> bool: ...
