@@ -127,6 +127,14 @@ def _hvp(rng: np.random.Generator, small: bool) -> Inputs:
     return Inputs(arrays)
 
 
+def _rows(rng: np.random.Generator, small: bool) -> Inputs:
+    return Inputs({"row": rng.standard_normal(8)}, count=5 if small else 32)
+
+
+def _basic_index(rng: np.random.Generator, small: bool) -> Inputs:
+    return Inputs({"x": rng.standard_normal((8, 8))}, count=3 if small else 100)
+
+
 _DENSE_OUTPUTS = ("loss", "d w1", "d b1", "d w2", "d b2", "d w3", "d b3")
 
 # Custom Functions, hooks and checkpoints are words of torch's API; NumPy's row is the same computation by hand.
@@ -230,6 +238,33 @@ _ORDINARY = (
         _rnn,
         ("loss", "d w_input", "d w_hidden", "d bias"),
         (torch_over_cygrad(4.0),),
+        peers=_TORCH_API,
+    ),
+    Workload(
+        "rows",
+        "rows",
+        "a buffer of 32 rows of 8 float64 numbers filled through views, buffer[i].add_(h), forward and backward",
+        _rows,
+        ("sum", "d h"),
+        (torch_over_cygrad(6.0),),
+        peers=_TORCH_API,
+    ),
+    Workload(
+        "augmented",
+        "augmented",
+        "100 times y += a on 8 float64 numbers without views, forward and backward",
+        _chain,
+        ("sum", "d x", "d a"),
+        (torch_over_cygrad(10.0),),
+        peers=_TORCH_API,
+    ),
+    Workload(
+        "basic-index",
+        "basic-index",
+        "100 times x[3, 4] of an 8x8 float64 tensor, without gradients",
+        _basic_index,
+        ("element",),
+        (torch_over_cygrad(5.0),),
         peers=_TORCH_API,
     ),
 )

@@ -6,6 +6,7 @@ cygrad/ops; what makes tensors is in cygrad._core.creation and its neighbours. D
 
 # `import x as x` says that a name is for users; a list of them could not hold those of the table.
 # Importing these modules gives Tensor its operators and methods.
+import cygrad._core.compare_inplace
 import cygrad._core.convert
 import cygrad._core.copying
 import cygrad._core.engine
@@ -15,6 +16,7 @@ import cygrad._core.interop
 import cygrad._core.operators
 import cygrad._core.rebase
 import cygrad._core.reshape_inplace
+import cygrad._core.resizing
 import cygrad._core.writes
 from cygrad import autograd as autograd, nn as nn, optim as optim, random as random, utils as utils
 from cygrad._core.copying import UntypedStorage as UntypedStorage

@@ -185,6 +185,9 @@ def test_demands_are_those_that_cygrad_set_itself() -> None:
         "functions": 4.0,
         "hooks": 6.0,
         "checkpoints": 4.0,
+        "rows": 6.0,
+        "augmented": 10.0,
+        "basic-index": 5.0,
         "branches-2-threads": 1.2,
     }
     for name, at_least in over_torch.items():

@@ -68,6 +68,36 @@ def deep_chain(inputs: Inputs) -> Step:
     return step
 
 
+def rows(inputs: Inputs) -> Step:
+    """Every row of the buffer hands its gradient to what was added to it."""
+    part, count = inputs["row"], inputs.count
+
+    def step() -> Sequence[FloatArray]:
+        buffer = np.zeros((count, *part.shape))
+        for i in range(count):
+            buffer[i] += part
+        total = np.asarray(buffer.sum())
+        d_buffer, d_part = np.ones_like(buffer), np.zeros_like(part)
+        for i in range(count):
+            d_part += d_buffer[i]
+        return total, d_part
+
+    return step
+
+
+def basic_index(inputs: Inputs) -> Step:
+    """The element alone."""
+    x, count = inputs["x"], inputs.count
+
+    def step() -> Sequence[FloatArray]:
+        element: np.floating = x[3, 4]
+        for _ in range(count - 1):
+            element = x[3, 4]
+        return (np.asarray(element),)
+
+    return step
+
+
 def tiny_mlp(inputs: Inputs) -> Step:
     """Backpropagation through two tanh layers and a squared error."""
     x, target = inputs["x"], inputs["target"]
@@ -201,6 +231,9 @@ PROGRAMS: dict[str, Callable[[Inputs], Step]] = {
     "functions": chain,
     "hooks": tiny_mlp,
     "checkpoints": rnn,
+    "rows": rows,
+    "augmented": deep_chain,
+    "basic-index": basic_index,
 }
 
 

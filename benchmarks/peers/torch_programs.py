@@ -248,6 +248,54 @@ def checkpoints(torch: TorchModule, inputs: Inputs) -> Step:
     return step
 
 
+def rows(torch: TorchModule, inputs: Inputs) -> Step:
+    """A buffer of zeros that is filled row by row through views, then the gradient of its sum."""
+    part = _leaf(torch, inputs["row"])
+    count = inputs.count
+
+    def step() -> Sequence[Tensor | None]:
+        part.grad = None
+        buffer = torch.zeros(count, *inputs["row"].shape, dtype=torch.float64)
+        for i in range(count):
+            buffer[i].add_(part)
+        total = buffer.sum()
+        total.backward()
+        return total, part.grad
+
+    return step
+
+
+def augmented(torch: TorchModule, inputs: Inputs) -> Step:
+    """`y += a`, many times, on a tensor that has no views, then the gradient of its sum."""
+    x, a = _leaf(torch, inputs["x"]), _leaf(torch, inputs["a"])
+    count = inputs.count
+
+    def step() -> Sequence[Tensor | None]:
+        x.grad = a.grad = None
+        y = x.clone()
+        for _ in range(count):
+            y += a
+        total = y.sum()
+        total.backward()
+        return total, x.grad, a.grad
+
+    return step
+
+
+def basic_index(torch: TorchModule, inputs: Inputs) -> Step:
+    """`x[3, 4]`, many times, without gradients."""
+    x = torch.tensor(inputs["x"])
+    count = inputs.count
+
+    def step() -> Sequence[Tensor | None]:
+        element = x[3, 4]
+        for _ in range(count - 1):
+            element = x[3, 4]
+        return (element,)
+
+    return step
+
+
 _PROGRAMS: dict[str, Callable[[TorchModule, Inputs], Step]] = {
     "chain-forward": chain_forward,
     "chain": chain,
@@ -261,6 +309,9 @@ _PROGRAMS: dict[str, Callable[[TorchModule, Inputs], Step]] = {
     "functions": functions,
     "hooks": hooks,
     "checkpoints": checkpoints,
+    "rows": rows,
+    "augmented": augmented,
+    "basic-index": basic_index,
 }
 
 

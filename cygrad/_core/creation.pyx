@@ -149,7 +149,8 @@ def asarray(obj: object, *, dtype: object = None, device: object = None, copy: b
 
 
 def from_numpy(ndarray: object, /) -> Tensor:
-    """A tensor over the memory of ``ndarray``: writes to one show in the other. A read-only array gives a tensor that refuses in-place operations.
+    """A tensor over the memory of ``ndarray``: writes to one show in the other. Those through NumPy are not counted in ``_version``, so backward does not
+    notice them (docs/mutation.md). A read-only array gives a tensor that refuses in-place operations.
 
     Raises TypeError for other objects and dtypes that cygrad lacks, ValueError for negative strides and foreign byte order.
     """

@@ -59,6 +59,7 @@ cdef object numpy_of(Tensor t):
 def numpy_(self: Tensor, *, force: bool = False) -> numpy.ndarray:
     """An ndarray over the memory of this tensor: writes to one show in the other.
 
+    Writes through NumPy are not counted in ``_version``, so backward does not notice them (docs/mutation.md).
     Raises RuntimeError if the tensor requires grad, unless ``force=True``, which detaches it first.
     """
     return ndarray_from_array(self.a) if force else numpy_of(self)

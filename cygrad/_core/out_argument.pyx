@@ -86,7 +86,9 @@ cdef object out_call(BindingFunction function, const char* name, PyObject** args
                 overlap_check(outs[i], <Tensor>given[k], False, name)
     for i in range(len(outs)):
         write(outs[i], results[i], name)
-    return out if not isinstance(result, tuple) else type(result)(outs)
+    if not isinstance(result, tuple):
+        return out
+    return outs if type(result) is tuple else type(result)(*outs)
 
 
 cdef inline int category(int t) noexcept:

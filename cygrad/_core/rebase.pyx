@@ -100,8 +100,8 @@ cdef int apply_slices(NodeState* s, Array** gin, Array** gout, uint64_t need) no
             zero = array_zeros(whole.dtype, 0, NULL)
             status = -1 if zero == NULL else fill(part, zero)
             array_decref(zero)
-        elif out[0] != given:
-            status = copy_into(part, out[0])
+        else:
+            status = copy_into(part, out[0])         # also where it is `given`: a kernel may have overwritten that
     array_decref(part)
     array_decref(given)
     array_decref(out[0])

@@ -15,6 +15,7 @@ from ops import (
     samples_logic,
     samples_nn,
     samples_reductions,
+    samples_scatters,
     samples_shape,
 )
 from ops.spec import Entry, Sample
@@ -28,6 +29,7 @@ TABLE: tuple[Entry, ...] = (
     *samples_linalg.ENTRIES,
     *samples_shape.ENTRIES,
     *samples_indexing.ENTRIES,
+    *samples_scatters.ENTRIES,
 )
 
 
