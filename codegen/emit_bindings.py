@@ -124,6 +124,8 @@ def documentation(operations: list[Operation], method: bool, inplace: bool = Fal
             shown = "input" if a.name == "self" else a.name
             default = "" if a.default is None else f"={default_text(a)}"
             parts.append(shown + default)
+        if not method and o.takes_out:
+            parts += ["out=None"] if starred else ["*", "out=None"]
         text = f"{name}({', '.join(parts)})\n--\n\n"
     body = "\n\n".join(dict.fromkeys(x.doc for x in operations if x.doc)) or f"{name} of tensors."
     if inplace:

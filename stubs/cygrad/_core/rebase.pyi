@@ -1,6 +1,5 @@
 from cygrad._core.node import Node
 
-__pyx_capi__: dict[str, object]
 
 def slices_geometry(
     node: Node,
