@@ -271,6 +271,8 @@ class Hook:
     def run(self, machine: Machine) -> Sequence[RecordedTensor]:
         x: Operand = machine.pick(self.operand)
         assert isinstance(machine, Recorder)
+        if x._is_view() and x.grad_fn is None:
+            return []  # torch may crash on the hook of a view that was made under no_grad
         if any(x is hooked for hooked in machine.hooked):
             # torch forgets the hooks of a view that follows a write, and with them all that are registered later
             return []
