@@ -7,7 +7,6 @@ at a view's `grad_fn` brings it up to date.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -122,10 +121,10 @@ WRITES: Mapping[str, Writer] = {
     "unsqueeze": lambda m, x, y, n: x.unsqueeze_(n - 2),
     "squeeze": lambda m, x, y, n: x.squeeze_(),
     "detach": lambda m, x, y, n: x.detach_(),
-    "iadd": lambda m, x, y, n: operator.iadd(x, y),
-    "imul": lambda m, x, y, n: operator.imul(x, y),
-    "isub number": lambda m, x, y, n: operator.isub(x, 1),
-    "itruediv": lambda m, x, y, n: operator.itruediv(x, 4),
+    "iadd": lambda m, x, y, n: x.__iadd__(y),
+    "imul": lambda m, x, y, n: x.__imul__(y),
+    "isub number": lambda m, x, y, n: x.__isub__(1),
+    "itruediv": lambda m, x, y, n: x.__itruediv__(4),
     "out": lambda m, x, y, n: m.add(y, 1, out=x),
     "out mul": lambda m, x, y, n: m.mul(y, x, out=x),
     "out sum": lambda m, x, y, n: m.sum(y, n % 2, out=_room_for(x, y, m.sum(y.detach(), n % 2))),

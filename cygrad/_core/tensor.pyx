@@ -858,7 +858,8 @@ cdef int inplace_check_graph(Tensor t, bint recorded, const char* operation) exc
             if unlikely((<Tensor>t.base_).grad_fn_ is None and needs_grad(t)):
                 raise RuntimeError(f"cygrad: {operation.decode()}: a view of a leaf Variable that requires grad is being used in an in-place operation; "
                                    "do it under no_grad(), or on a clone()")
-        elif unlikely(t.grad_fn_ is None and t.requires_grad_):
+        # As in torch this holds for a view, too, that was made before its base came to require grad and has not been asked for its grad_fn since.
+        if unlikely(t.grad_fn_ is None and needs_grad(t)):
             raise RuntimeError(f"cygrad: {operation.decode()}: a leaf Variable that requires grad is being used in an in-place operation; do it under no_grad(), or on a clone()")
     return 0
 
