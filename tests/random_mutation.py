@@ -276,9 +276,10 @@ class Hook:
             # torch forgets the hooks of a view that follows a write, and with them all that are registered later
             return []
         machine.hooked.append(x)
+        seen = machine.seen
 
         def hook(grad: RecordedTensor) -> RecordedTensor | None:
-            machine.seen.append((self.number, grad.detach().clone()))
+            seen.append((self.number, grad.detach().clone()))
             return grad * 2 if self.doubles else None
 
         x.register_hook(hook)
