@@ -207,14 +207,14 @@ def test_the_stale_node_of_a_view_is_freed() -> None:
 
 
 def test_a_view_that_nobody_asks_gets_no_node() -> None:
-    """The lazy rebase: a row that is written once costs its CopySlices and the operation's own node, and frees its own."""
+    """The lazy rebase: a row that is written once costs a CopySlices and the operation's node, and frees its own."""
     buffer = cygrad.zeros(4, 2, requires_grad=True) * 1
     row = cygrad.ones(2, requires_grad=True)
     views = [buffer[i] for i in range(4)]
     before = live_objects()["nodes"]
     for view in views:
         view.add_(row)
-    # four CopySlices and the four AddBackward0 inside of them, for four SelectBackward0; and the AccumulateGrad of the row
+    # four CopySlices, with four AddBackward0 inside, for four SelectBackward0; and the AccumulateGrad of the row
     assert live_objects()["nodes"] - before == 5
     assert node_name(views[0]) == "AsStridedBackward0"
     assert live_objects()["nodes"] - before == 6
