@@ -1,7 +1,7 @@
 # AccumulateGrad: adds what arrives at a leaf to its .grad. Contract: accumulate.pxd.
 
 from cygrad._core.array cimport array_decref, array_incref, array_unshared, array_empty, array_empty_like, same_shape, CONTIGUOUS
-from cygrad._core.atomics cimport atomic_add, atomic_load
+from cygrad._core.atomics cimport atomic_add, atomic_load, atomic_store_ptr
 from cygrad._core.dtypes cimport ITEMSIZE
 from cygrad._core.errors cimport fail, raise_pending, ERR_RUNTIME
 from cygrad._core.grad_mode cimport grad_enabled
@@ -86,7 +86,7 @@ cdef int accumulate_array(NodeState* s, Array* grad) noexcept nogil:
         array_decref(target)
         array_decref(owner)
     elif can_keep(grad, (<Tensor>s.payload).a):
-        (<Tensor>s.payload).grad_array = grad
+        atomic_store_ptr(<void**>&(<Tensor>s.payload).grad_array, grad)       # grad_of looks without the lock
         grad = NULL
     else:
         kept = like_leaf((<Tensor>s.payload).a, grad)
@@ -94,7 +94,7 @@ cdef int accumulate_array(NodeState* s, Array* grad) noexcept nogil:
             array_decref(kept)
             status = -1
         else:
-            (<Tensor>s.payload).grad_array = kept
+            atomic_store_ptr(<void**>&(<Tensor>s.payload).grad_array, kept)       # grad_of looks without the lock
     process_unlock(&(<Tensor>s.payload).grad_lock)
     array_decref(grad)
     return status

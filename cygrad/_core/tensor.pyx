@@ -11,7 +11,7 @@ from libc.string cimport memset
 from cygrad._core.array cimport (
     array_incref, array_decref, array_empty, array_alias, same_shape, scalar_bool, scalar_int, scalar_double, scalar_complex,
     CONTIGUOUS, WRAPPED, normalize_dim)
-from cygrad._core.atomics cimport atomic_add, atomic_load, likely, unlikely
+from cygrad._core.atomics cimport atomic_add, atomic_load, atomic_load_ptr, atomic_store_ptr, likely, unlikely
 from cygrad._core.device cimport device_object
 from cygrad._core.dtypes cimport ITEMSIZE, BOOL, FLOAT32, is_integral_code, is_complex_code, is_float_code, dtype_object, dtype_cname
 from cygrad._core.errors cimport raise_pending
@@ -955,11 +955,11 @@ cdef int grad_lock_take(Tensor t) noexcept:
 cdef Tensor grad_of(Tensor t):
     cdef Array* waiting
     cdef Tensor made
-    if t.grad_array != NULL:
+    if atomic_load_ptr(<void**>&t.grad_array) != NULL:     # a look without the lock, which most reads of .grad do not need
         made = Tensor.__new__(Tensor)
         grad_lock_take(t)
         waiting = t.grad_array
-        t.grad_array = NULL
+        atomic_store_ptr(<void**>&t.grad_array, NULL)
         if waiting != NULL:
             made.a = waiting
             made.version = &waiting.storage.version
@@ -975,7 +975,7 @@ cdef int grad_store(Tensor t, object value) except -1:
         node_track(node_of(t.accumulator))
     grad_lock_take(t)
     waiting = t.grad_array
-    t.grad_array = NULL
+    atomic_store_ptr(<void**>&t.grad_array, NULL)
     t.grad_obj = value
     process_unlock(&t.grad_lock)
     array_decref(waiting)
