@@ -234,7 +234,7 @@ def test_inplace_of_a_composition_needs_an_inplace_operation(make: Build) -> Non
 def test_a_variable_is_saved_where_a_wanted_formula_reads_it(make: Build) -> None:
     """Mul saves each factor only for the gradient of the other one."""
     mul = make("").operations["mul"]
-    assert [(s.name, s.number, s.needed_by) for s in mul.saved] == [("self", 0, {1}), ("other", 1, {0})]
+    assert [(s.name, s.number, set(s.needed_by)) for s in mul.saved] == [("self", 0, {1}), ("other", 1, {0})]
     ops, recorded, bindings = code(make(""))
     assert "if other.requires_grad_:\n            save_input(n_, 0, self, 0)" in ops.replace(
         "needs_grad(other)", "other.requires_grad_"
