@@ -45,7 +45,7 @@ from cygrad._core.geometry cimport *
 from cygrad._core.tensor cimport (
     Tensor, tensor_wrap, tensor_number, edge_set, save_input, save_output, history_set, needs_grad,
     view_set, view_set_kind, VIEW_MULTI_OUTPUT, inplace_check, inplace_check_recorded, inplace_check_graph,
-    inplace_history, overlap_check)
+    inplace_history, inplace_saved, overlap_check)
 """
 )
 
@@ -679,10 +679,10 @@ class OpsEmitter:
             lines += [f"if grad_enabled() and {self.condition(o)}:", *indented(inner)]
         lines += [*self.run_forward(o, declarations), f"inplace_write({this}, out_, {name})"]
         if o.gradients:
-            lines += [
-                "if n_ is not None:",
-                *indented([f"inplace_history({this}, n_)", *self.save_outputs(o, this, False)]),
-            ]
+            saved = self.save_outputs(o, this, False)
+            if saved:
+                saved.append(f"inplace_saved({this}, n_)")
+            lines += ["if n_ is not None:", *indented([f"inplace_history({this}, n_)", *saved])]
         lines.append(f"return {this}")
 
 

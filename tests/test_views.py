@@ -464,6 +464,59 @@ def test_second_backward_through_a_write_is_refused() -> None:
         assert row.grad.tolist() == [2.0, 2.0]
 
 
+def packed_program(m: ModuleType) -> tuple[Operand, list[str]]:
+    """Writes to views whose inputs and results are saved through hooks."""
+    calls: list[str] = []
+
+    def pack(tensor: Operand) -> Operand:
+        calls.append("pack")
+        return tensor.detach().clone()
+
+    def unpack(kept: Operand) -> Operand:
+        calls.append("unpack")
+        return kept
+
+    x = m.tensor([1.0, 2.0, 3.0, 4.0], dtype=m.float64, requires_grad=True)
+    with m.autograd.graph.saved_tensors_hooks(pack, unpack):
+        b = x * 1
+        b[:2].mul_(x[2:])
+        b[1].tanh_()
+    (b * b).sum().backward()
+    return x.grad, calls
+
+
+def test_saved_tensor_hooks_of_writes_to_views() -> None:
+    (ours, calls), (oracle, wanted) = packed_program(cygrad), packed_program(torch)
+    assert_same(ours, oracle)
+    assert calls == wanted
+
+
+@pytest.mark.parametrize("m", LIBRARIES)
+def test_a_custom_function_that_writes_to_a_view(m: ModuleType) -> None:
+    def forward(ctx: Operand, a: Operand, by: Operand) -> Operand:
+        ctx.mark_dirty(a)
+        ctx.save_for_backward(by)
+        return a.mul_(by)
+
+    def backward(ctx: Operand, grad: Operand) -> tuple[Operand, None]:
+        (by,) = ctx.saved_tensors
+        return grad * by, None
+
+    methods = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    scale: Operand = type("Scale", (m.autograd.Function,), methods)
+    leaf = m.ones(4, requires_grad=True)
+    base = leaf * 1
+    view = base[1:3]
+    scale.apply(view, m.tensor([2.0, 3.0]))
+    assert (bare_name(base.grad_fn), bare_name(view.grad_fn)) == ("CopySlices", "AsStridedBackward0")
+    base.sum().backward()
+    assert leaf.grad.tolist() == [1.0, 2.0, 3.0, 1.0]
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+        scale.apply(leaf[1:3], m.tensor([2.0, 3.0]))
+    with pytest.raises(RuntimeError, match="is a view and is being modified inplace"):
+        scale.apply((leaf * 1).chunk(2)[0], m.tensor([2.0, 3.0]))
+
+
 def second_derivative(m: ModuleType) -> Operand:
     x = m.tensor([0.3, 0.7, -0.2], dtype=m.float64, requires_grad=True)
     b = x * x

@@ -25,7 +25,7 @@ from cygrad._core.python_node cimport recorded_python
 from cygrad._core.recorded_ops cimport recorded_ops
 from cygrad._core.saved_hooks cimport save_elsewhere, unpack_elsewhere
 from cygrad._core.tensor cimport (
-    Tensor, tensor_alias, tensor_wrap, edge_set, save_input, save_output, history_set, needs_grad, unpack_tensor, view_set_kind, version_bump, inplace_check_recorded,
+    Tensor, tensor_alias, tensor_wrap, edge_set, save_input, save_output, history_set, needs_grad, unpack_tensor, view_set_kind, version_bump, inplace_check_graph,
     inplace_history, grad_fn_fresh, VIEW_CUSTOM)
 from cygrad._core.writes cimport zeros_like_array
 
@@ -476,6 +476,8 @@ cdef tuple record(FunctionCtx ctx, str name, tuple args, tuple outputs, int n_te
 
 
 cdef int inplace_check_dirty(Tensor t, bint recording, str name) except -1:
+    if recording and t.base_ is not None:
+        return inplace_check_graph(t, True, b"mark_dirty")
     if recording and t.grad_fn_ is None and t.requires_grad_:
         raise RuntimeError(f"cygrad: {name}: a leaf Variable that requires grad has been used in an in-place operation.")
     return 0

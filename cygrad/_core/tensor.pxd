@@ -70,6 +70,7 @@ cdef int overlap_check_self(Tensor t, const char* operation) except -1   # refus
 cdef int overlap_check(Tensor t, Tensor other, bint whole, const char* operation) except -1   # refuses to write t while reading memory that it shares in part with `other` (whole: in part or wholly)
 cdef int version_bump(Tensor t, const char* operation) except -1         # one write happened; `operation` is a string constant
 cdef int inplace_history(Tensor t, Node n) except -1                      # the written tensor becomes output 0 of n, if it is of a dtype that has gradients
+cdef int inplace_saved(Tensor t, Node n) except -1                        # after inplace_history: n has saved its result
 cdef int grad_fn_move(Tensor t, Node n) except -1                         # t becomes output 0 of n, whatever it is a view of; hooks stay behind, retain_grad follows
 
 cdef struct Mutation:        # what a write to a view does: filled by rebase.pyx, one floor above

@@ -18,7 +18,7 @@ from cygrad._core.errors cimport raise_pending
 from cygrad._core.grad_mode cimport grad_enabled, inference_used, thread_modes, MODE_INFERENCE
 from cygrad._core.node cimport (
     node_new, node_register, node_track, node_of, payload_of, saved_check, set_unpack_hook, intlist_save, Edge, SavedArray,
-    node_lock_take, node_lock_give, node_watcher, WATCH_VALUES, FLAG_ACCUMULATE, FLAG_HOOKS, FLAG_TRACKED)
+    node_lock_take, node_lock_give, node_watcher, WATCH_VALUES, FLAG_ACCUMULATE, FLAG_HOOKS, FLAG_PYTHON, FLAG_TRACKED)
 from cygrad._core.node_hooks cimport watchers, watched, FLAG_PACKED, WATCH_SAVING, WATCH_WRITING
 from cygrad._core.memory cimport process_trylock, process_unlock
 from cygrad._core.size cimport size_new
@@ -925,6 +925,17 @@ cdef int inplace_history(Tensor t, Node n) except -1:
     if t.base_ is not None:
         return mutation.rebase_written(t, n)
     return grad_fn_move(t, n)
+
+
+cdef int inplace_saved(Tensor t, Node n) except -1:
+    # A pack hook has come in between: the CopySlices, which applies n by itself, needs the GIL for that as n does.
+    cdef Node slices
+    if unlikely(n.s.flags & FLAG_PYTHON and t.base_ is not None):
+        slices = (<Tensor>t.base_).grad_fn_
+        if slices is not None and slices.s.type.release != NULL and payload_of(&slices.s) is n:
+            slices.s.flags |= FLAG_PYTHON
+            node_track(slices)
+    return 0
 
 
 cdef int grad_fn_move(Tensor t, Node n) except -1:
