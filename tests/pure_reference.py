@@ -73,7 +73,7 @@ SHAPES: dict[str, Callable[[Positions, int], Positions]] = {
     "slice": lambda p, n: p[n % 2 :],
     "slice step": lambda p, n: p[::2],
     "slice columns": lambda p, n: p[:, n % 3 :],
-    "transpose": lambda p, n: np.swapaxes(p, 0, n - 2),
+    "transpose": lambda p, n: p if p.ndim == 0 else np.swapaxes(p, 0, n - 2),
     "permute": lambda p, n: p.transpose(),
     "view": lambda p, n: p.reshape(-1),
     "unsqueeze": lambda p, n: np.expand_dims(p, n - 2),
