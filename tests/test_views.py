@@ -606,6 +606,25 @@ def test_changes_of_shape_on_a_view(m: ModuleType) -> None:
     assert base.detach().tolist() == [[2.0, 4.0, 3.0], [8.0, 10.0, 6.0]]
 
 
+@pytest.mark.parametrize("m", LIBRARIES)
+def test_a_leaf_that_was_written_takes_no_gradient(m: ModuleType) -> None:
+    leaf = m.ones(3, requires_grad=True)
+    used = leaf * 2
+    leaf.requires_grad_(False)
+    leaf.copy_(m.ones(3, requires_grad=True) * 3)
+    with pytest.raises(RuntimeError, match="leaf variable has been moved into the graph interior"):
+        used.sum().backward()
+
+
+@pytest.mark.parametrize("m", LIBRARIES)
+def test_numbers_are_not_freed(m: ModuleType) -> None:
+    x = m.ones(3, requires_grad=True)
+    y = m.lerp(x, x.detach(), 0.25).sum()
+    y.backward()
+    y.backward()
+    assert x.grad.tolist() == [1.5, 1.5, 1.5]
+
+
 def test_optimizers_count_as_writers() -> None:
     for m in LIBRARIES:
         x = m.ones(3, requires_grad=True)

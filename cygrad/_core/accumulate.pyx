@@ -22,6 +22,11 @@ cdef extern from *:
     bint is_none "cg_is_none"(void*) noexcept nogil
 
 
+cdef const char* MOVED = (
+    b"cygrad: AccumulateGrad: leaf variable has been moved into the graph interior: it was written in place after it was used as a leaf, so that its gradient "
+    b"belongs to a value which is gone; write to a clone()")
+
+
 cdef inline void take(int* grad_lock) noexcept nogil:
     while not process_trylock(grad_lock):
         sched_yield()
@@ -61,6 +66,9 @@ cdef int accumulate_array(NodeState* s, Array* grad) noexcept nogil:
     if not (<Tensor>s.payload).requires_grad_:       # switched off since the graph was recorded
         array_decref(grad)
         return 0
+    if not is_none(<void*>(<Tensor>s.payload).grad_fn_):
+        array_decref(grad)
+        return fail(ERR_RUNTIME, MOVED)
     take(&(<Tensor>s.payload).grad_lock)
     held = <void*>(<Tensor>s.payload).grad_obj
     target = (<Tensor>s.payload).grad_array
@@ -130,6 +138,8 @@ cdef int accumulate_tensor(NodeState* s, Tensor grad) except -1:
     cdef int status
     if not leaf.requires_grad_:
         return 0
+    if leaf.grad_fn_ is not None:
+        raise RuntimeError(MOVED.decode())
     if not grad_enabled():
         array = array_incref(grad.a)         # Python code may hold `grad`: with this second reference its memory is not taken over
         with nogil:

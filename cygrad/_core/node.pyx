@@ -303,7 +303,7 @@ cdef void node_release_saved(NodeState* s) noexcept nogil:
     cdef int i
     cdef bint any_saved = False
     for i in range(s.n_saved):
-        if s.saved[i].array != NULL:
+        if s.saved[i].array != NULL and s.type.saved_scalar[i] != c's':       # numbers stay: a graph that saved nothing else can be gone through again
             any_saved = True
             array_decref(s.saved[i].array)
             s.saved[i].array = NULL
@@ -325,6 +325,8 @@ cdef int node_release_with_gil(NodeState* s) noexcept:
     cdef Array* owner
     cdef int i
     for i in range(s.n_saved):
+        if s.type.saved_scalar[i] == c's':
+            continue
         node_lock_take(s)
         array = s.saved[i].array
         owner = s.saved[i].version_owner

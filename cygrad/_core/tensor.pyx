@@ -622,7 +622,7 @@ cdef int array_replace(Tensor t, Array* a) except -1:
 # ---- recording ------------------------------------------------------------------------------------------------------
 
 cdef int requires_grad_set(Tensor t, bint value) except -1:
-    grad_fn_fresh(t)
+    # Whether a view is a leaf does not change by following its base: one that cannot follow is no reason to refuse.
     if t.grad_fn_ is not None:
         if not value:
             raise RuntimeError("cygrad: you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
