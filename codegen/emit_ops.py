@@ -42,10 +42,10 @@ from cygrad._core.node cimport (
     Node, NodeState, NodeType, node_new, unpack_array, saved_check, val_set_int, val_set_float, VAL_NONE)
 from cygrad._core.operation cimport *
 from cygrad._core.geometry cimport *
-from cygrad._core.tensor cimport (
-    Tensor, tensor_wrap, tensor_number, edge_set, save_input, save_output, history_set, needs_grad,
-    view_set, view_set_kind, VIEW_MULTI_OUTPUT, inplace_check, inplace_check_recorded, inplace_check_graph,
-    inplace_history, inplace_saved, overlap_check)
+from cygrad._core.inplace cimport (
+    inplace_check, inplace_check_recorded, inplace_check_graph, inplace_history, inplace_saved, overlap_check)
+from cygrad._core.recording cimport edge_set, save_input, save_output, history_set, view_set, view_set_kind
+from cygrad._core.tensor cimport Tensor, tensor_wrap, tensor_number, needs_grad, VIEW_MULTI_OUTPUT
 """
 )
 

@@ -21,7 +21,8 @@ from cygrad._core.dtypes cimport is_complex_code, is_float_code
 from cygrad._core.node cimport NodeState
 from cygrad._core.operation cimport *
 from cygrad._core.geometry cimport *
-from cygrad._core.tensor cimport Tensor, tensor_number, tensor_wrap, unpack_tensor
+from cygrad._core.recording cimport unpack_tensor
+from cygrad._core.tensor cimport Tensor, tensor_number, tensor_wrap
 """
 )
 

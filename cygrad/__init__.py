@@ -6,10 +6,10 @@ cygrad/ops; what makes tensors is in cygrad._core.creation and its neighbours. D
 
 # `import x as x` says that a name is for users; a list of them could not hold those of the table.
 # Importing these modules gives Tensor its operators and methods.
+import cygrad._core.backward
 import cygrad._core.compare_inplace
 import cygrad._core.convert
 import cygrad._core.copying
-import cygrad._core.engine
 import cygrad._core.generated
 import cygrad._core.indexing
 import cygrad._core.interop

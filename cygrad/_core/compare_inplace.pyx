@@ -9,7 +9,9 @@ from cygrad._core.generated cimport ops_comparison as co
 from cygrad._core.grad_mode cimport grad_enabled
 from cygrad._core.node cimport Node, NodeState, NodeType, node_new, node_register
 from cygrad._core.operation cimport inplace_write
-from cygrad._core.tensor cimport Tensor, as_operand, edge_set, inplace_check_recorded, inplace_history, needs_grad, overlap_check
+from cygrad._core.inplace cimport inplace_check_recorded, inplace_history, overlap_check
+from cygrad._core.recording cimport edge_set
+from cygrad._core.tensor cimport Tensor, as_operand, needs_grad
 from cygrad._core.tensor import _install_methods
 from cygrad._core.writes cimport zeros_like_array
 

@@ -16,7 +16,8 @@ from cygrad._core.kernels.half cimport half_to_float
 from cygrad._core.node cimport Node, NodeState, NodeType, node_new, node_register
 from cygrad._core.options cimport FORMAT_CONTIGUOUS, FORMAT_PRESERVE, channels_last_strides, format_code
 from cygrad._core.sizes cimport dtype_or
-from cygrad._core.tensor cimport Tensor, edge_set, history_set, tensor_wrap
+from cygrad._core.recording cimport edge_set, history_set
+from cygrad._core.tensor cimport Tensor, tensor_wrap
 
 import cygrad._core.options
 from cygrad._core.tensor import _install_methods

@@ -11,33 +11,29 @@
 # Ownership and locks: Note [Ownership and locks of the graph] in node.pxd, Note [Locks of a GraphTask] in graph_task.pxd.
 
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_DECREF, Py_XDECREF
+from cpython.ref cimport Py_INCREF, Py_DECREF
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 from cygrad._core.accumulate cimport accumulate_array, accumulate_tensor
-from cygrad._core.anomaly cimport anomaly_is_on, anomaly_enter, anomaly_leave, anomaly_check, anomaly_explain
-from cygrad._core.array cimport Array, IntList, array_incref, array_decref, array_unshared, array_empty, same_shape
-from cygrad._core.atomics cimport spin_trylock, spin_unlock, likely, unlikely
-from cygrad._core.deep cimport deep, deeper, shallower, on_fresh_thread
-from cygrad._core.dtypes cimport FLOAT32, FLOAT64
-from cygrad._core.errors cimport error_exception, raise_pending, fail, ERR_RUNTIME, ERR_NONE
-from cygrad._core.grad_mode cimport set_grad_enabled, thread_modes, set_thread_modes, MODE_ALONE
-from cygrad._core.graph_task cimport (
-    GraphTask, Capture, RUN_LEAF, task_init, task_finish, task_claim, task_scratch, task_push, task_pop, task_requeue, task_fail)
+from cygrad._core.anomaly cimport anomaly_enter, anomaly_leave, anomaly_check, anomaly_explain
+from cygrad._core.array cimport Array, IntList, array_incref, array_decref, array_unshared, same_shape
+from cygrad._core.atomics cimport spin_trylock, spin_unlock, unlikely
+from cygrad._core.errors cimport raise_pending
+from cygrad._core.grad_mode cimport set_grad_enabled, thread_modes, set_thread_modes
+from cygrad._core.graph_task cimport GraphTask, RUN_LEAF, task_claim, task_scratch, task_push, task_pop, task_requeue, task_fail
 from cygrad._core.kernels.copy cimport cast
 from cygrad._core.kernels.reductions cimport sum_to
 from cygrad._core.kernels.ufuncs cimport binary, UF_ADD
 from cygrad._core.memory cimport block_alloc, block_free, process_trylock, process_unlock
 from cygrad._core.node cimport (
-    Node, NodeState, Edge, Scratch, node_of, node_track, node_flags, node_release_saved, node_release_with_gil, refuse_released, FLAG_ACCUMULATE, FLAG_PYTHON,
-    FLAG_HOOKS)
+    Node, NodeState, Edge, Scratch, node_flags, node_release_saved, node_release_with_gil, refuse_released, FLAG_ACCUMULATE, FLAG_PYTHON, FLAG_HOOKS)
 from cygrad._core.recorded_ops cimport recorded_ops
 from cygrad._core.python_node cimport recorded_python
-from cygrad._core.tensor cimport Tensor, tensor_wrap, gradient_edge, operators
-from cygrad._core.task_queries cimport task_current, task_set_current, run_callbacks
+from cygrad._core.tensor cimport Tensor, tensor_wrap
+from cygrad._core.task_queries cimport task_current, task_set_current
 from cygrad._core.tensor_hooks cimport run_tensor_hooks, run_prehooks, run_posthooks, run_accumulated
-from cygrad._core.workers cimport workers_invite, workers_leave, workers_notify, wait_for_work
+from cygrad._core.workers cimport workers_invite, workers_notify, wait_for_work
 
 cdef extern from "<sched.h>" nogil:
     int sched_yield()
@@ -618,234 +614,3 @@ cdef int seed_tensor(GraphTask* t, NodeState* s, int nr, void* grad) noexcept wi
         return 0
     except BaseException as e:
         return fail_with(t, e)
-
-
-# ---- entry ----------------------------------------------------------------------------------------------------------
-
-cdef int task_begin(GraphTask* t, bint recorded, bint keep_graph) noexcept:
-    task_init(t, recorded, keep_graph)
-    t.anomaly = anomaly_is_on()
-    t.alone = thread_modes() & MODE_ALONE
-    return 0
-
-
-cdef NodeState* edge_of(object root, int* nr) except? NULL:
-    # Of a Tensor, or of a pair (Node, output number). The Node's count is raised for the caller. NULL: nothing needs a gradient there.
-    cdef Node n
-    if isinstance(root, Tensor):
-        return gradient_edge(<Tensor>root, nr)
-    n = root[0]
-    nr[0] = root[1]
-    Py_INCREF(n)
-    return &n.s
-
-
-def run_backward(
-    tuple roots not None, tuple grads not None, bint keep_graph, bint create_graph, tuple inputs, bint accumulate
-) -> list[Tensor | None] | None:
-    """Run backward from ``roots`` (tensors that require grad) with the cotangents ``grads`` (tensors of the roots' shapes and dtypes).
-
-    Without ``inputs`` the gradients of all leaves are added to their ``.grad``. With ``inputs`` (tensors that require grad) only what they need runs:
-    their gradients are returned (None: not reached), or, if ``accumulate``, added to their ``.grad``. Arguments are validated by
-    ``cygrad.autograd``. Raises what a Node's formula, hook or Function raises.
-    """
-    cdef GraphTask t
-    cdef int n = len(roots), i, n_inputs = 0 if inputs is None else len(inputs)
-    cdef size_t size = n * (sizeof(NodeState*) + sizeof(void*) + sizeof(int)) + 8
-    cdef char* room = <char*>block_alloc(size)
-    cdef NodeState** root_nodes
-    cdef void** root_grads
-    cdef int* root_nrs
-    cdef list result = None
-    cdef list kept = []                  # Nodes that must stay alive while the task holds borrowed pointers
-    if deep():
-        block_free(room, size)
-        return on_fresh_thread(run_backward, (roots, grads, keep_graph, create_graph, inputs, accumulate))
-    if room == NULL:
-        raise_pending()
-    root_nodes = <NodeState**>room
-    root_grads = <void**>(root_nodes + n)
-    root_nrs = <int*>(root_grads + n)
-    task_begin(&t, create_graph, keep_graph)
-    t.pruned = inputs is not None
-    deeper()
-    try:
-        for i in range(n):
-            root_nodes[i] = edge_of(roots[i], &root_nrs[i])
-            if root_nodes[i] == NULL:
-                refuse_root(i)
-            kept.append(node_of(root_nodes[i]))
-            Py_DECREF(node_of(root_nodes[i]))
-            if create_graph:
-                Py_INCREF(grads[i])
-                root_grads[i] = <void*>grads[i]
-            else:
-                root_grads[i] = array_incref((<Tensor>grads[i]).a)
-        if n_inputs:
-            prepare_captures(&t, inputs, kept, accumulate)
-        if create_graph:
-            run_recorded(&t, root_nodes, root_nrs, root_grads, n)
-        else:
-            with nogil:
-                if run_task(&t, root_nodes, root_nrs, root_grads, n) == 0:
-                    task_drain(&t, True)
-                if t.shared:
-                    workers_leave(&t)
-        if t.failed:
-            raise_failure(&t)
-        if inputs is not None and not accumulate:      # else leaves had their AccumulateGrad, and others kept theirs by retain_grad
-            result = collect(&t)
-        if t.callbacks != NULL:
-            run_callbacks(&t)
-    finally:
-        drop_roots(&t, root_grads, len(kept) if len(kept) < n else n)
-        block_free(room, size)
-        task_finish(&t)
-        shallower()
-    return result
-
-
-cdef int refuse_root(int i) except -1:
-    raise RuntimeError(f"cygrad: element {i} of tensors does not require grad and does not have a grad_fn: it is a view made under no_grad")
-
-
-cdef int backward_scalar(Tensor root, bint keep_graph) except -1:
-    # root.backward() for one real element: the cotangent is one, nothing is captured, nothing needs a list.
-    cdef GraphTask t
-    cdef int nr
-    cdef void* grad
-    cdef NodeState* s
-    cdef Node held
-    if deep():
-        on_fresh_thread(scalar_again, (root, keep_graph))
-        return 0
-    s = gradient_edge(root, &nr)
-    if s == NULL:
-        refuse_root(0)
-    held = node_of(s)
-    Py_DECREF(held)
-    grad = ones_for(root.a)
-    if grad == NULL:
-        raise_pending()
-    task_begin(&t, False, keep_graph)
-    deeper()
-    with nogil:
-        if run_task(&t, &s, &nr, &grad, 1) == 0:
-            task_drain(&t, True)
-        if t.shared:
-            workers_leave(&t)
-        if grad != NULL:
-            array_decref(<Array*>grad)
-    shallower()
-    if t.failed or t.callbacks != NULL:
-        try:
-            if t.failed:
-                raise_failure(&t)
-            run_callbacks(&t)
-        finally:
-            task_finish(&t)
-    else:
-        task_finish(&t)
-    return 0
-
-operators.backward_scalar = backward_scalar
-
-
-def scalar_again(Tensor root not None, bint keep_graph) -> None:
-    """backward_scalar, called on a fresh thread."""
-    backward_scalar(root, keep_graph)
-
-
-cdef Array* ones_for(Array* a) noexcept nogil:
-    cdef Array* one = array_empty(a.dtype, a.ndim, a.shape)
-    if one != NULL:
-        if a.dtype == FLOAT64:
-            (<double*>one.data)[0] = 1
-        elif a.dtype == FLOAT32:
-            (<float*>one.data)[0] = 1
-        else:
-            (<unsigned short*>one.data)[0] = 0x3c00        # 1 as float16
-    return one
-
-
-cdef void drop_roots(GraphTask* t, void** root_grads, int n) noexcept:
-    cdef int i
-    for i in range(n):
-        if root_grads[i] != NULL:
-            if t.recorded:
-                Py_DECREF(<object>root_grads[i])
-            else:
-                array_decref(<Array*>root_grads[i])
-
-
-cdef int run_recorded(GraphTask* t, NodeState** roots, int* nrs, void** grads, int n) except -1:
-    # All with the GIL. The Nodes visited may lie on cycles from now on: Note [Garbage collection of the graph].
-    cdef long i
-    if run_task(t, roots, nrs, grads, n) == 0:
-        for i in range(t.n_claimed):
-            node_track(node_of(t.claimed[i]))
-        task_drain(t, True)
-    return 0
-
-
-cdef int prepare_captures(GraphTask* t, tuple inputs, list kept, bint accumulate) except -1:
-    # To accumulate is to run the Nodes: a leaf's AccumulateGrad, or the grad_fn of a tensor that retains its gradient (from now on, as in torch).
-    cdef int i, n = len(inputs)
-    cdef NodeState* s
-    cdef Capture* c = <Capture*>block_alloc(n * sizeof(Capture))
-    if c == NULL:
-        raise_pending()
-    t.captures = c
-    t.n_captures = n
-    for i in range(n):
-        c[i].node = NULL
-        c[i].grad = NULL
-        c[i].next = -1
-        c[i].nr = 0
-    for i in range(n):
-        if accumulate:
-            c[i].next = RUN_LEAF
-            if isinstance(inputs[i], Tensor):
-                inputs[i].retain_grad()
-        s = edge_of(inputs[i], &c[i].nr)
-        c[i].node = s
-        if s == NULL:
-            continue                     # a view made under no_grad: no gradient reaches it
-        kept.append(node_of(s))
-        Py_DECREF(node_of(s))
-    return 0
-
-
-cdef list collect(GraphTask* t):
-    cdef list result = []
-    cdef int i, k
-    for i in range(t.n_captures):
-        k = named_before(t, i)
-        if k >= 0:
-            result.append(result[k])             # the same input twice: one gradient
-        elif t.captures[i].grad == NULL:
-            result.append(None)
-        elif t.recorded:
-            result.append(<object>t.captures[i].grad)
-        else:
-            result.append(tensor_wrap(array_incref(<Array*>t.captures[i].grad)))
-    return result
-
-
-cdef int named_before(GraphTask* t, int i) noexcept:
-    # The first of `inputs` that is the same as number i, or -1.
-    cdef int k
-    for k in range(i):
-        if t.captures[k].node != NULL and t.captures[k].node == t.captures[i].node and t.captures[k].nr == t.captures[i].nr:
-            return k
-    return -1
-
-
-cdef int raise_failure(GraphTask* t) except -1:
-    cdef object e
-    if t.exception != NULL:
-        e = <object>t.exception
-        Py_DECREF(e)
-        t.exception = NULL
-        raise e
-    raise error_exception(&t.error)

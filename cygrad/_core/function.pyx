@@ -24,9 +24,9 @@ from cygrad._core.node_hooks cimport FLAG_PACKED
 from cygrad._core.python_node cimport recorded_python
 from cygrad._core.recorded_ops cimport recorded_ops
 from cygrad._core.saved_hooks cimport save_elsewhere, unpack_elsewhere
-from cygrad._core.tensor cimport (
-    Tensor, tensor_alias, tensor_wrap, edge_set, save_input, save_output, history_set, needs_grad, unpack_tensor, view_set_kind, version_bump, inplace_check_graph,
-    inplace_history, grad_fn_fresh, VIEW_CUSTOM)
+from cygrad._core.inplace cimport version_bump, inplace_check_graph, inplace_history
+from cygrad._core.recording cimport edge_set, save_input, save_output, history_set, unpack_tensor, view_set_kind
+from cygrad._core.tensor cimport Tensor, tensor_alias, tensor_wrap, needs_grad, grad_fn_fresh, VIEW_CUSTOM
 from cygrad._core.writes cimport zeros_like_array
 
 cdef dict _classes = {}              # (name, outputs, saved) -> NodeType*; the first of a name makes the Python class

@@ -6,7 +6,9 @@ from cpython.ref cimport Py_DECREF
 from cygrad._core.dtypes cimport dtype_object
 from cygrad._core.memory cimport Storage
 from cygrad._core.node cimport Node, NodeState, node_of, node_lock_take, node_lock_give, FLAG_ACCUMULATE
-from cygrad._core.tensor cimport Tensor, gradient_edge, version_bump
+from cygrad._core.inplace cimport version_bump
+from cygrad._core.recording cimport gradient_edge
+from cygrad._core.tensor cimport Tensor
 
 
 def edge_of_tensor(Tensor tensor not None) -> tuple[Node, int] | None:

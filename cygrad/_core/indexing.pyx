@@ -15,9 +15,9 @@ cimport cygrad._core.kernels.indexing as kernels
 from cygrad._core.node cimport (
     Node, NodeState, NodeType, SavedTensor, saved_tensor_new, node_new, node_register, unpack_array, saved_check, val_set_int, val_set_ints)
 from cygrad._core.operation cimport ints_sizes
-from cygrad._core.tensor cimport (
-    Tensor, tensor_wrap, tensor_number, as_operand, edge_set, save_input, history_set, needs_grad, unpack_tensor, view_set, inplace_check_graph,
-    inplace_history, overlap_check, version_bump)
+from cygrad._core.inplace cimport inplace_check_graph, inplace_history, overlap_check, version_bump
+from cygrad._core.recording cimport edge_set, save_input, history_set, unpack_tensor, view_set
+from cygrad._core.tensor cimport Tensor, tensor_wrap, tensor_number, as_operand, needs_grad
 from cygrad._core.tensor import _install_methods
 from cygrad._core.writes cimport copy_, fill_
 

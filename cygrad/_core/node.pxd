@@ -167,7 +167,7 @@ cdef int saved_check(NodeState* s, int k) noexcept nogil                        
 cdef IntList* intlist_save(const Py_ssize_t* v, int n) noexcept nogil            # compact copy; NULL: out of memory, error recorded
 cdef void intlist_free(IntList* l) noexcept nogil
 
-# Turns saved entry k into a Tensor; set by tensor.pyx, which sits one floor above.
+# Turns saved entry k into a Tensor; set by recording.pyx, floors above.
 ctypedef object (*UnpackHook)(NodeState* s, int k)
 cdef void set_unpack_hook(UnpackHook hook) noexcept
 

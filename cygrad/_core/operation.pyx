@@ -9,7 +9,9 @@ from cygrad._core.kernels.copy cimport clone, copy_into
 from cygrad._core.kernels.shape cimport infer_sizes, view_strides
 from cygrad._core.memory cimport block_alloc, block_free
 from cygrad._core.node cimport intlist_save, val_set_ints, node_register
-from cygrad._core.tensor cimport needs_grad, edge_set, tensor_wrap, version_bump
+from cygrad._core.inplace cimport version_bump
+from cygrad._core.recording cimport edge_set
+from cygrad._core.tensor cimport needs_grad, tensor_wrap
 
 cdef extern from "Python.h":
     PyThreadState* PyEval_SaveThread()

@@ -9,7 +9,8 @@ from cygrad._core.dtypes cimport BOOL, ITEMSIZE, dtype_cname, is_complex_code, i
 from cygrad._core.errors cimport raise_pending
 from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled
 from cygrad._core.kernels.copy cimport copy_into
-from cygrad._core.tensor cimport Tensor, array_replace, inplace_check_recorded, needs_grad, overlap_check, version_bump
+from cygrad._core.inplace cimport inplace_check_recorded, overlap_check, version_bump
+from cygrad._core.tensor cimport Tensor, array_replace, needs_grad
 
 cdef enum:
     ROOM = 32

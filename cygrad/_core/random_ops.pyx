@@ -22,7 +22,9 @@ from cygrad._core.grad_mode cimport grad_enabled
 from cygrad._core.ndarray cimport ndarray_from_array
 from cygrad._core.node cimport Node, NodeState, NodeType, node_new, node_register
 from cygrad._core.sizes cimport check_place, check_requires_grad, dtype_or, finish, finish_out, parse_size, parse_size_sequence
-from cygrad._core.tensor cimport Tensor, edge_set, history_set, inplace_check, inplace_history, tensor_wrap, version_bump
+from cygrad._core.inplace cimport inplace_check, inplace_history, version_bump
+from cygrad._core.recording cimport edge_set, history_set
+from cygrad._core.tensor cimport Tensor, tensor_wrap
 
 from cygrad._core.creation import empty_like
 from cygrad._core.tensor import _install_methods

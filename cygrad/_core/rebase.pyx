@@ -22,7 +22,9 @@ from cygrad._core.node cimport (
     Edge, Node, NodeState, NodeType, node_new, node_of, node_register, node_release_saved, node_track, payload_of, intlist_save, FLAG_PYTHON,
     FLAG_TRACKED)
 from cygrad._core.operation cimport ints_sizes, ints_strides, offset_of
-from cygrad._core.tensor cimport Tensor, tensor_wrap, edge_set, mutation, needs_grad, grad_fn_move, VIEW_PLAIN
+from cygrad._core.inplace cimport grad_fn_move
+from cygrad._core.recording cimport edge_set
+from cygrad._core.tensor cimport Tensor, tensor_wrap, mutation, needs_grad, VIEW_PLAIN
 
 cdef extern from "Python.h":
     void decref "Py_DECREF"(PyObject*)

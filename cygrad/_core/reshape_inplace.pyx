@@ -9,7 +9,8 @@ from cygrad._core.grad_mode cimport grad_enabled
 from cygrad._core.node cimport Node, NodeType, node_register, node_retype
 from cygrad._core.operation cimport INT_NONE
 from cygrad._core.sizes cimport signed_sizes
-from cygrad._core.tensor cimport Tensor, array_replace, grad_fn_fresh, grad_fn_move, inplace_check_graph, needs_grad, version_bump
+from cygrad._core.inplace cimport grad_fn_move, inplace_check_graph, version_bump
+from cygrad._core.tensor cimport Tensor, array_replace, grad_fn_fresh, needs_grad
 from cygrad._core.tensor import _install_methods
 
 cdef NodeType NT_t, NT_transpose, NT_squeeze, NT_squeeze_dim, NT_squeeze_dims, NT_unsqueeze, NT_as_strided

@@ -7,7 +7,8 @@ from cygrad._core.array cimport Array, array_empty, array_view
 from cygrad._core.atomics cimport atomic_load
 from cygrad._core.dtypes cimport ITEMSIZE
 from cygrad._core.sizes cimport parse_size
-from cygrad._core.tensor cimport Tensor, array_replace, inplace_check_graph, needs_grad, tensor_wrap, version_bump
+from cygrad._core.inplace cimport inplace_check_graph, version_bump
+from cygrad._core.tensor cimport Tensor, array_replace, needs_grad, tensor_wrap
 from cygrad._core.tensor import _install_methods
 
 

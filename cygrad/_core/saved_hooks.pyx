@@ -8,7 +8,8 @@ from cygrad._core.errors cimport raise_pending
 from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled
 from cygrad._core.node cimport Node, NodeState, SavedArray, node_lock_give, node_lock_take, node_of, node_track, refuse_released, saved_check, FLAG_ACCUMULATE, FLAG_PYTHON
 from cygrad._core.node_hooks cimport NodeHooks, hooks_at, watchers, watched, watch, FLAG_PACKED, WATCH_SAVING, WATCH_WRITING
-from cygrad._core.tensor cimport Tensor, gradient_edge, save_input, tensor_alias, tensor_wrap, unpack_tensor
+from cygrad._core.recording cimport gradient_edge, save_input, unpack_tensor
+from cygrad._core.tensor cimport Tensor, tensor_alias, tensor_wrap
 
 
 cdef class Packed:

@@ -8,7 +8,8 @@ from cygrad._core.dtypes cimport BOOL, dtype, dtype_code, dtype_object, is_integ
 from cygrad._core.errors cimport raise_pending
 from cygrad._core.kernels.copy cimport copy_into, fill
 from cygrad._core.options cimport check_layout, check_pin_memory
-from cygrad._core.tensor cimport Tensor, inplace_check, tensor_wrap, version_bump
+from cygrad._core.inplace cimport inplace_check, version_bump
+from cygrad._core.tensor cimport Tensor, tensor_wrap
 
 cdef object as_index = operator.index
 

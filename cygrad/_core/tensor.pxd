@@ -41,37 +41,17 @@ cdef Tensor tensor_number(object number)                # a Python bool/int/floa
 cdef Tensor as_operand(object obj, const char* operation)   # Tensor as it is; number wrapped; ndarray and NumPy scalar converted; else TypeError
 cdef Tensor tensor_alias(Tensor t)                      # detached alias that shares memory and version
 
-# Recording
-cdef int edge_set(Node n, int k, Tensor t, Array* result) except -1       # edge k to where t's gradient goes (nothing if t is None or needs none); remembers shape for sum-to-size if it differs from result's (result NULL: never)
-cdef int save_input(Node n, int slot, Tensor t, int edge) except -1      # t None: nothing
-cdef int save_output(Node n, int slot, Tensor result, int output_nr) except -1
-cdef int history_set(Tensor result, Node n, int output_nr) except -1     # result becomes output output_nr of n; integral results stay outside of the graph
-cdef Tensor unpack_tensor(NodeState* s, int k)                           # None if nothing was saved; checks version and release
-cdef NodeState* gradient_edge(Tensor t, int* nr) except? NULL            # grad_fn, or the AccumulateGrad of a leaf; NULL: needs no gradient
 cdef enum ViewKind:
     VIEW_PLAIN = 0
     VIEW_MULTI_OUTPUT = 1    # one of several outputs of one operation (split, chunk, unbind)
     VIEW_NO_GRAD = 2         # made while nothing was recorded
     VIEW_CUSTOM = 3          # made by a custom Function
     VIEW_INFERENCE = 4
-cdef int view_set(Tensor view, Tensor source) except -1                  # base and creation facts of a differentiable view
-cdef int view_set_kind(Tensor view, Tensor source, int kind) except -1   # the same for other than plain views
 cdef int grad_fn_fresh(Tensor t) except -1                               # lazy rebase of a stale view; cheap otherwise
 
 cdef inline bint needs_grad(Tensor t) noexcept:
     # A view needs a gradient as soon as its base does: the base may have been written by something recorded since.
     return t is not None and (t.requires_grad_ or (t.base_ is not None and (<Tensor>t.base_).requires_grad_))
-
-# Writing in place (with the GIL)
-cdef int inplace_check(Tensor t, const char* operation) except -1         # refuses leaves that require grad, expanded and read-only memory, before anything changed
-cdef int inplace_check_recorded(Tensor t, bint recorded, const char* operation) except -1   # the same; recorded: grad mode is on and t or another input needs grad
-cdef int inplace_check_graph(Tensor t, bint recorded, const char* operation) except -1   # without the refusal of expanded memory
-cdef int overlap_check_self(Tensor t, const char* operation) except -1   # refuses expanded memory
-cdef int overlap_check(Tensor t, Tensor other, bint whole, const char* operation) except -1   # refuses to write t while reading memory that it shares in part with `other` (whole: in part or wholly)
-cdef int version_bump(Tensor t, const char* operation) except -1         # one write happened; `operation` is a string constant
-cdef int inplace_history(Tensor t, Node n) except -1                      # the written tensor becomes output 0 of n, if it is of a dtype that has gradients
-cdef int inplace_saved(Tensor t, Node n) except -1                        # after inplace_history: n has saved its result
-cdef int grad_fn_move(Tensor t, Node n) except -1                         # t becomes output 0 of n, whatever it is a view of; hooks stay behind, retain_grad follows
 
 cdef struct Mutation:        # what a write to a view does: filled by rebase.pyx, one floor above
     int (*rebase_written)(Tensor view, Node written) except -1            # after an in-place operation on `view` whose Node is `written`

@@ -6,20 +6,15 @@ from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF, Py_DECREF, Py_XDECREF
 from cpython.bool cimport PyBool_Check
 from cpython.dict cimport PyDict_SetItem
-from libc.stdint cimport uint64_t
-from libc.string cimport memset
 from cygrad._core.array cimport (
     array_incref, array_decref, array_empty, array_alias, same_shape, scalar_bool, scalar_int, scalar_double, scalar_complex,
     CONTIGUOUS, WRAPPED, normalize_dim)
-from cygrad._core.atomics cimport atomic_add, atomic_load, atomic_load_ptr, atomic_store_ptr, likely, unlikely
+from cygrad._core.atomics cimport atomic_load, atomic_load_ptr, atomic_store_ptr, likely, unlikely
 from cygrad._core.device cimport device_object
-from cygrad._core.dtypes cimport ITEMSIZE, BOOL, FLOAT32, is_integral_code, is_complex_code, is_float_code, dtype_object, dtype_cname
+from cygrad._core.dtypes cimport ITEMSIZE, BOOL, FLOAT32, is_integral_code, is_complex_code, is_float_code, dtype_object
 from cygrad._core.errors cimport raise_pending
-from cygrad._core.grad_mode cimport grad_enabled, inference_used, thread_modes, MODE_INFERENCE
-from cygrad._core.node cimport (
-    node_new, node_register, node_track, node_of, payload_of, saved_check, set_unpack_hook, intlist_save, Edge, SavedArray,
-    node_lock_take, node_lock_give, node_watcher, WATCH_VALUES, FLAG_ACCUMULATE, FLAG_HOOKS, FLAG_PYTHON, FLAG_TRACKED)
-from cygrad._core.node_hooks cimport watchers, watched, FLAG_PACKED, WATCH_SAVING, WATCH_WRITING
+from cygrad._core.grad_mode cimport inference_used, thread_modes, MODE_INFERENCE
+from cygrad._core.node cimport node_track, node_of
 from cygrad._core.memory cimport process_trylock, process_unlock
 from cygrad._core.size cimport size_new
 
@@ -72,7 +67,6 @@ cdef extern from *:
 cdef extern from "<sched.h>" nogil:
     int sched_yield()
 
-cdef NodeType NT_accumulate
 
 
 @cython.freelist(512)
@@ -619,7 +613,7 @@ cdef int array_replace(Tensor t, Array* a) except -1:
     return 0
 
 
-# ---- recording ------------------------------------------------------------------------------------------------------
+# ---- requires_grad, stale views -------------------------------------------------------------------------------------
 
 cdef int requires_grad_set(Tensor t, bint value) except -1:
     # Whether a view is a leaf does not change by following its base: one that cannot follow is no reason to refuse.
@@ -633,172 +627,6 @@ cdef int requires_grad_set(Tensor t, bint value) except -1:
     if value and t.a.storage.inference and not thread_modes() & MODE_INFERENCE:
         raise RuntimeError("cygrad: Setting requires_grad=True on inference tensor outside InferenceMode is not allowed; work on a clone() of it")
     t.requires_grad_ = value
-    return 0
-
-
-cdef void accumulate_finalize(NodeState* s) noexcept:
-    # The leaf's weak pointer to its AccumulateGrad ends with the Node.
-    if s.payload != NULL:
-        (<Tensor>s.payload).accumulator = NULL
-
-
-cdef NodeState* gradient_edge(Tensor t, int* nr) except? NULL:
-    # The Node's count is raised for the caller.
-    cdef Node n
-    if t.base_ is not None:
-        grad_fn_fresh(t)
-    if t.grad_fn_ is not None:
-        nr[0] = t.output_nr_
-        Py_INCREF(t.grad_fn_)
-        return &t.grad_fn_.s
-    nr[0] = 0
-    if not t.requires_grad_:
-        return NULL
-    if t.accumulator == NULL:
-        n = node_new(&NT_accumulate, 0)
-        n.s.flags |= FLAG_ACCUMULATE
-        Py_INCREF(t)
-        n.s.payload = <PyObject*>t
-        t.accumulator = &n.s
-        if t.hooks_ is not None or t.attributes != NULL:
-            if t.hooks_ is not None:
-                n.s.flags |= FLAG_HOOKS
-            node_track(n)
-        Py_INCREF(n)
-        return &n.s
-    Py_INCREF(node_of(t.accumulator))
-    return t.accumulator
-
-
-cdef int edge_set(Node n, int k, Tensor t, Array* result) except -1:
-    cdef Edge* e = &n.s.edges[k]
-    if not needs_grad(t):
-        e.next = NULL
-        return 0
-    e.next = gradient_edge(t, &e.input_nr)
-    e.shape = NULL
-    if unlikely(e.next == NULL):
-        return 0                 # a view made under no_grad: its base requires a gradient, and it has no place in the graph itself
-    e.dtype = t.a.dtype
-    if result != NULL and t.a != result and not same_shape(t.a, result):
-        e.shape = intlist_save(t.a.shape, t.a.ndim)
-        if e.shape == NULL:
-            raise_pending()
-    if e.next.flags & FLAG_TRACKED:
-        node_track(n)
-    return 0
-
-
-cdef int save_input(Node n, int slot, Tensor t, int edge) except -1:
-    cdef SavedArray* s = &n.s.saved[slot]
-    if t is None:
-        return 0
-    if unlikely(t.a.storage.inference):
-        refuse_saving(n)
-    if unlikely(watchers.threads) and watched() & WATCH_SAVING and not (t.a.flags & WRAPPED):
-        return watchers.save(n, slot, t, edge)
-    s.array = array_incref(t.a)
-    s.version = t.version
-    s.version_owner = array_incref(t.own_version)
-    s.expected = atomic_load(&t.version.value)
-    s.edge = edge
-    return 0
-
-
-cdef int refuse_saving(Node n) except -1:
-    raise RuntimeError(f"cygrad: {n.name()}: Inference tensors cannot be saved for backward: they keep no version, so that a later write would go unnoticed. "
-                       "Give a recorded operation a clone() of the tensor, or compute it under no_grad() instead of inference_mode().")
-
-
-cdef int save_output(Node n, int slot, Tensor result, int output_nr) except -1:
-    n.s.saved[slot].output_nr = output_nr
-    return save_input(n, slot, result, -2)
-
-
-cdef int history_set(Tensor result, Node n, int output_nr) except -1:
-    if unlikely(is_integral_code(result.a.dtype)):
-        return 0
-    result.grad_fn_ = n
-    result.output_nr_ = output_nr
-    result.requires_grad_ = True
-    return output_note(result, n, output_nr)
-
-
-cdef inline int output_note(Tensor result, Node n, int output_nr) except -1:
-    if output_nr == 0:
-        n.s.out_numel = result.a.numel
-        n.s.out_ndim = result.a.ndim
-        n.s.out_dtype = result.a.dtype
-    if unlikely(node_watcher.events & WATCH_VALUES):
-        node_watcher.recorded(n, output_nr, result.a)
-    return 0
-
-
-cdef Tensor unpack_tensor(NodeState* s, int k):
-    cdef SavedArray* saved = &s.saved[k]
-    cdef Array* array = NULL
-    cdef Array* owner = NULL
-    cdef VersionCounter* version
-    cdef Tensor t
-    cdef NodeState* origin
-    cdef int status
-    node_lock_take(s)            # a backward on another thread may be freeing this very tensor
-    status = saved_check(s, k)
-    if status == 0:
-        array = array_incref(saved.array)
-        owner = array_incref(saved.version_owner)
-        version = saved.version
-    node_lock_give(s)
-    if status != 0:
-        raise_pending()
-    if array == NULL:
-        return watchers.unpack(node_of(s), k) if s.flags & FLAG_PACKED else None
-    origin = NULL
-    if saved.edge == -2:
-        origin = s
-    elif saved.edge >= 0:
-        origin = s.edges[saved.edge].next
-    if origin != NULL and origin.flags & FLAG_ACCUMULATE and (<Tensor>origin.payload).a == array:
-        array_decref(array)
-        array_decref(owner)
-        return <Tensor>origin.payload
-    t = tensor_wrap(array)
-    t.version = version
-    t.own_version = owner
-    if origin != NULL:
-        t.grad_fn_ = node_of(origin)
-        t.output_nr_ = saved.output_nr if saved.edge == -2 else s.edges[saved.edge].input_nr
-        t.requires_grad_ = True
-    return t
-
-
-cdef object unpack_for_node(NodeState* s, int k):
-    return unpack_tensor(s, k)
-
-
-cdef int view_set(Tensor view, Tensor source) except -1:
-    return view_set_kind(view, source, VIEW_PLAIN)
-
-
-cdef int view_set_kind(Tensor view, Tensor source, int kind) except -1:
-    if unlikely(inference_used):
-        if source.a.storage.inference:
-            return 0             # no history, no base
-        if thread_modes() & MODE_INFERENCE:
-            kind = VIEW_INFERENCE
-    if unlikely(not grad_enabled()) and (kind == VIEW_MULTI_OUTPUT or kind == VIEW_PLAIN):
-        kind = VIEW_NO_GRAD
-    if source.base_ is None:
-        view.base_ = source
-    else:
-        view.base_ = source.base_
-        if kind == VIEW_PLAIN:
-            kind = source.view_kind         # a view of a view that must not be written must not be written either
-    view.view_kind = kind
-    if source.own_version != NULL:
-        view.own_version = array_incref(source.own_version)
-        view.version = source.version
-    view.view_version = atomic_load(&view.version.value)
     return 0
 
 
@@ -821,138 +649,6 @@ def _view_kind(Tensor tensor not None) -> int:
     """The ViewKind of a view (for the mutation layer)."""
     return tensor.view_kind
 
-
-# ---- writing in place -----------------------------------------------------------------------------------------------
-
-cdef int inplace_check(Tensor t, const char* operation) except -1:
-    return inplace_check_recorded(t, needs_grad(t) and grad_enabled(), operation)
-
-
-cdef int inplace_check_recorded(Tensor t, bint recorded, const char* operation) except -1:
-    inplace_check_graph(t, recorded, operation)
-    return overlap_check_self(t, operation)
-
-
-cdef int overlap_check_self(Tensor t, const char* operation) except -1:
-    cdef int i
-    for i in range(t.a.ndim):
-        if unlikely(t.a.strides[i] == 0 and t.a.shape[i] > 1):
-            raise RuntimeError(f"cygrad: {operation.decode()}: unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-                               "Please clone() the tensor before performing the operation.")
-    return 0
-
-
-cdef int inplace_check_graph(Tensor t, bint recorded, const char* operation) except -1:
-    if unlikely(t.a.storage.inference) and not thread_modes() & MODE_INFERENCE:
-        raise RuntimeError(f"cygrad: {operation.decode()}: Inplace update to inference tensor outside InferenceMode is not allowed: nothing notices a write to it. "
-                           "Write to a clone() of it, or inside inference_mode().")
-    if unlikely(watchers.threads) and watched() & WATCH_WRITING:
-        watchers.write(t)
-    if unlikely(t.a.storage.read_only):
-        raise RuntimeError(f"cygrad: {operation.decode()}: the memory of this tensor is read-only (it came from an array that is not writeable); work on a clone()")
-    if recorded:
-        if t.base_ is not None:
-            if unlikely(t.view_kind != VIEW_PLAIN):
-                from cygrad.views import refuse_write
-                refuse_write(t, operation.decode())
-            if unlikely((<Tensor>t.base_).grad_fn_ is None and needs_grad(t)):
-                raise RuntimeError(f"cygrad: {operation.decode()}: a view of a leaf Variable that requires grad is being used in an in-place operation; "
-                                   "do it under no_grad(), or on a clone()")
-        # As in torch this holds for a view, too, that was made before its base came to require grad and has not been asked for its grad_fn since.
-        if unlikely(t.grad_fn_ is None and needs_grad(t)):
-            raise RuntimeError(f"cygrad: {operation.decode()}: a leaf Variable that requires grad is being used in an in-place operation; do it under no_grad(), or on a clone()")
-    return 0
-
-
-cdef int overlap_check(Tensor t, Tensor other, bint whole, const char* operation) except -1:
-    cdef Array* a = t.a
-    cdef Array* b = other.a
-    cdef char* a_end
-    cdef char* b_end
-    if likely(a.storage != b.storage or a.numel == 0 or b.numel == 0) or not (dense(a) and dense(b)):
-        return 0
-    if a == b or (a.data == b.data and same_shape(a, b) and same_strides(a, b)):
-        if not whole:
-            return 0
-    else:
-        a_end = a.data + a.numel * ITEMSIZE[a.dtype]
-        b_end = b.data + b.numel * ITEMSIZE[b.dtype]
-        if a.data >= b_end or b.data >= a_end:
-            return 0
-    raise RuntimeError(f"cygrad: {operation.decode()}: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-                       "location. Please clone() the input before the operation.")
-
-
-cdef bint same_strides(Array* a, Array* b) noexcept:
-    cdef int i
-    for i in range(a.ndim):
-        if a.strides[i] != b.strides[i]:
-            return False
-    return True
-
-
-cdef bint dense(Array* a) noexcept:
-    # The elements fill their memory without gaps, each place once: some order of the dims is contiguous.
-    cdef Py_ssize_t expected = ITEMSIZE[a.dtype]
-    cdef uint64_t left = 0
-    cdef int i, found
-    if a.flags & CONTIGUOUS:
-        return True
-    for i in range(a.ndim):
-        if a.shape[i] != 1:
-            left |= <uint64_t>1 << i
-    while left:
-        found = -1
-        for i in range(a.ndim):
-            if left >> i & 1 and a.strides[i] == expected:
-                found = i
-        if found < 0:
-            return False
-        expected *= a.shape[found]
-        left &= ~(<uint64_t>1 << found)
-    return True
-
-
-cdef int version_bump(Tensor t, const char* operation) except -1:
-    t.version.writer = operation
-    atomic_add(&t.version.value, 1)
-    return 0
-
-
-cdef int inplace_history(Tensor t, Node n) except -1:
-    if unlikely(is_integral_code(t.a.dtype)):
-        return 0                 # a float was written into integers: outside of the graph
-    if t.base_ is not None:
-        return mutation.rebase_written(t, n)
-    return grad_fn_move(t, n)
-
-
-cdef int inplace_saved(Tensor t, Node n) except -1:
-    # A pack hook has come in between: the CopySlices, which applies n by itself, needs the GIL for that as n does.
-    cdef Node slices
-    if unlikely(n.s.flags & FLAG_PYTHON and t.base_ is not None):
-        slices = (<Tensor>t.base_).grad_fn_
-        if slices is not None and slices.s.type.release != NULL and payload_of(&slices.s) is n:
-            slices.s.flags |= FLAG_PYTHON
-            node_track(slices)
-    return 0
-
-
-cdef int grad_fn_move(Tensor t, Node n) except -1:
-    # Hooks stay with the Node of the old value, retain_grad follows the tensor to its new one.
-    cdef bint retains = t.retains_grad_
-    if unlikely(retains):
-        from cygrad._core.tensor_hooks import retain_stop
-        retain_stop(t)
-    t.hooks_ = None
-    t.grad_fn_ = n
-    t.output_nr_ = 0
-    t.requires_grad_ = True
-    if t.base_ is not None:
-        t.view_version = atomic_load(&t.version.value)
-    if unlikely(retains):
-        t.retain_grad()
-    return output_note(t, n, 0)
 
 # ---- grad of leaves -------------------------------------------------------------------------------------------------
 
@@ -1027,12 +723,6 @@ def requires_grad_method(Tensor self not None, requires_grad: bool = True) -> Te
     return self
 
 
-def accumulate_variable(Node node not None) -> object:
-    """The leaf tensor of an AccumulateGrad."""
-    return payload_of(&node.s)
-
-
-
 # ---- the table of operators before operators.pyx fills it --------------------------------------------------------------
 
 cdef int refuse_operators() except -1:
@@ -1068,15 +758,8 @@ cdef int setup() except -1:
     operators.compare = no_compare
     operators.set_item = no_set_item
     operators.backward_scalar = no_backward
-    memset(&NT_accumulate, 0, sizeof(NT_accumulate))
-    NT_accumulate.name = "AccumulateGrad"
-    NT_accumulate.n_outputs = 1
-    NT_accumulate.finalize = accumulate_finalize
-    node_register(&NT_accumulate)
-    (<object>NT_accumulate.cls).variable = property(accumulate_variable, doc="The leaf whose .grad this Node adds to.")
     # The method has the name of the C field, so it cannot stand in the class's body.
     _install_methods({"requires_grad_": requires_grad_method})
-    set_unpack_hook(unpack_for_node)
     probe = Tensor.__new__(Tensor)
     lazy_dict(<PyTypeObject*>Tensor, <char*>&probe.attributes - <char*><PyObject*>probe)
     set_tp_new(<PyTypeObject*>Tensor, <void*>python_new)

@@ -10,8 +10,9 @@ from cygrad._core.errors cimport raise_pending
 from cygrad._core.grad_mode cimport grad_enabled
 from cygrad._core.kernels.copy cimport copy_into, fill as fill_array
 from cygrad._core.node cimport node_new, node_register
-from cygrad._core.tensor cimport (
-    tensor_wrap, edge_set, history_set, needs_grad, inplace_check_recorded, inplace_check_graph, inplace_history, overlap_check, overlap_check_self, version_bump, as_operand)
+from cygrad._core.inplace cimport inplace_check_recorded, inplace_check_graph, inplace_history, overlap_check, overlap_check_self, version_bump
+from cygrad._core.recording cimport edge_set, history_set
+from cygrad._core.tensor cimport tensor_wrap, needs_grad, as_operand
 from cygrad._core.tensor import _install_methods
 
 __all__: list[str] = []

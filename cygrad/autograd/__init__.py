@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, overload
 
 import cygrad
-from cygrad._core.engine import run_backward
+from cygrad._core.backward import run_backward
 from cygrad._core.grad_mode import is_grad_enabled
 from cygrad._core.graph_queries import n_outputs, output_facts
 from cygrad._core.node import Node

@@ -3,8 +3,6 @@ from typing import TypeAlias
 from cygrad._core.node import Node
 from cygrad._core.tensor import Tensor
 
-__pyx_capi__: dict[str, object]
-
 # A Tensor, or an edge: a Node and which of its outputs.
 _Place: TypeAlias = Tensor | tuple[Node, int, Node | None]
 
