@@ -79,7 +79,7 @@ cdef extern from *:
     void set_doomed "CG_SET_DOOMED"(void* s) noexcept
 
 cdef enum:
-    FREE_NODES = 8192        # Nodes kept for reuse
+    FREE_NODES = 131072        # Nodes kept for reuse
 
 cdef uint64_t next_sequence = 0
 cdef NodeState* free_nodes = NULL      # linked through `task`
