@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import cast
 
 from benchmarks.peers.base import Peer, imported
-from benchmarks.peers.blas import set_blas_threads
 from benchmarks.peers.torch_api import TorchModule
 from benchmarks.peers.torch_programs import torch_jobs
 
@@ -18,9 +17,6 @@ def load() -> Peer:
     cygrad = cast(TorchModule, module)
 
     def set_threads(threads: int) -> bool:
-        # The NumPy peers set BLAS threads for the whole process, so their last word must not stand in our turn;
-        # cygrad comes second and may reduce them, since its own threads call BLAS too.
-        set_blas_threads(threads)
         cygrad.set_num_threads(threads)
         return True
 

@@ -1,8 +1,14 @@
-# The BLAS that NumPy brings along (OpenBLAS in its wheels): its symbols, and how many threads it uses.
+# The BLAS that NumPy brings along (OpenBLAS in its wheels): its symbols, and how it is kept from starting threads of its own.
+#
+# Note [BLAS threads]
+# OpenBLAS's threads go on spinning for milliseconds after a product and take the processor from ours. So cygrad splits large products itself
+# (Note [Split loops]) and asks for one thread meanwhile. The number is one for the whole process: the last section that ends gives back what was set
+# before, and NumPy's own products keep their setting.
 
-# Threads of one BLAS call. Of a BLAS that has no such switch: 1 is returned, setting does nothing. The setting holds for the process.
-cdef int blas_get_threads() noexcept nogil
-cdef void blas_set_threads(int n) noexcept nogil
+# Sections in which a BLAS call uses the calling thread alone; any number of threads may be inside. Of a BLAS without such a switch: nothing.
+cdef void blas_alone_enter() noexcept nogil
+cdef void blas_alone_leave() noexcept nogil
+cdef void blas_after_fork() noexcept nogil              # in the child: threads that were inside are gone
 
 # Address of a function of a BLAS with 64-bit integers, such as "cblas_sgemm"; NULL: NumPy brings none that we know.
 cdef void* blas_symbol(const char* name) noexcept nogil

@@ -6,8 +6,12 @@
 # matmul loops do the work (kernels/linalg.pyx), and its threads stay as they are.
 
 from libc.stdio cimport snprintf
+from cygrad._core.atomics cimport spin_trylock, spin_unlock
 
 import numpy._core._multiarray_umath as _numpy_core
+
+cdef extern from "<sched.h>" nogil:
+    int sched_yield()
 
 cdef extern from * nogil:
     """
@@ -29,6 +33,9 @@ ctypedef void (*SetThreads)(int) noexcept nogil
 cdef void* library = NULL
 cdef GetThreads get_threads = NULL
 cdef SetThreads set_threads = NULL
+cdef int lock = 0            # guards the next two
+cdef int inside = 0          # sections entered
+cdef int before = 1          # threads that were set when the first was entered
 
 
 cdef void* blas_symbol(const char* name) noexcept nogil:
@@ -42,13 +49,41 @@ cdef void* blas_symbol(const char* name) noexcept nogil:
     return found
 
 
-cdef int blas_get_threads() noexcept nogil:
-    return get_threads() if get_threads != NULL else 1
+cdef void blas_alone_enter() noexcept nogil:
+    global inside, before
+    if set_threads == NULL:
+        return
+    take()
+    if inside == 0:
+        before = get_threads()
+        if before > 1:
+            set_threads(1)
+    inside += 1
+    spin_unlock(&lock)
 
 
-cdef void blas_set_threads(int n) noexcept nogil:
-    if set_threads != NULL and n > 0:
-        set_threads(n)
+cdef void blas_alone_leave() noexcept nogil:
+    global inside
+    if set_threads == NULL:
+        return
+    take()
+    inside -= 1
+    if inside == 0 and before > 1:
+        set_threads(before)
+    spin_unlock(&lock)
+
+
+cdef inline void take() noexcept nogil:
+    while not spin_trylock(&lock):
+        sched_yield()
+
+
+cdef void blas_after_fork() noexcept nogil:
+    global inside
+    spin_unlock(&lock)
+    if inside > 0 and before > 1:
+        set_threads(before)
+    inside = 0
 
 
 cdef int find_library() except -1:

@@ -278,6 +278,33 @@ def workers(rng: random.Random) -> None:
         cygrad.set_num_threads(1)
 
 
+def split_loops(rng: random.Random) -> None:
+    """Loops and products of several threads are split over the same workers, while these run Nodes of a backward."""
+    n = rng.randrange(66000, 140000)
+    base = cygrad.arange(n, dtype=cygrad.float64)
+    total = float(n) * (n - 1) / 2
+    square = cygrad.ones(160, 160, dtype=cygrad.float64)
+
+    def elements() -> None:
+        for _ in range(3):
+            check(float((base * 2 + 1).sum().item()) == 2 * total + n, "a part of a split loop was lost or done twice")
+
+    def products() -> None:
+        for _ in range(3):
+            check(float((square @ square).sum().item()) == 160.0**3, "a part of a split product was lost or done twice")
+
+    def gradients() -> None:
+        w = leaf([1.0])
+        sum((base * w).sum() for _ in range(4)).backward()
+        check(gradient(w) == [4 * total], f"{gradient(w)} instead of {4 * total}")
+
+    cygrad.set_num_threads(rng.choice((2, 3, 4)))
+    try:
+        together([elements, products, gradients, elements])
+    finally:
+        cygrad.set_num_threads(1)
+
+
 def double_backward(_: random.Random) -> None:
     """Recorded backwards in several threads: the third derivative of a fourth power."""
     w = leaf([2.0])
@@ -386,6 +413,7 @@ CASES: tuple[Callable[[random.Random], None], ...] = (
     shared_failing_graph,
     reentrant,
     workers,
+    split_loops,
     double_backward,
     deep,
     dropped,

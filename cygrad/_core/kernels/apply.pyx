@@ -6,7 +6,8 @@ from cygrad._core.atomics cimport likely
 from cygrad._core.dtypes cimport ITEMSIZE, BOOL, FLOAT16, COMPLEX128, is_complex_code, dtype_cname, float_for
 from cygrad._core.errors cimport fail_s, ERR_RUNTIME, ERR_NOT_IMPLEMENTED
 from cygrad._core.kernels.copy cimport cast_loop, convert_element, copy_into, memory_overlaps
-from cygrad._core.kernels.iterate cimport Loop, loop_init, loop_add, loop_ready, loop_run
+from cygrad._core.kernels.iterate cimport InnerLoop, Loop, loop_init, loop_add, loop_ready, loop_run
+from cygrad._core.kernels.parallel cimport inner_run, loop_run_split
 
 cdef enum:
     BUFFER = 4096            # bytes of one operand that are cast at a time: six of them stay in the first-level cache
@@ -125,6 +126,7 @@ cdef void run(Call* c, Array* result) noexcept nogil:
     # The operands broadcast to the result; memory does not overlap but where operand and result are the very same elements.
     cdef Loop it
     cdef Blocks blocks
+    cdef void (*run_loop)(Loop*, InnerLoop, void*) noexcept nogil
     cdef double[5][2] numbers
     cdef bint casts = False
     cdef int k, largest = 1
@@ -143,12 +145,15 @@ cdef void run(Call* c, Array* result) noexcept nogil:
                 casts = True
     loop_add(&it, result)
     loop_ready(&it)
+    run_loop = loop_run              # elements that lie on each other are written in order
+    if dense(result):
+        run_loop = loop_run_split
     blocks.store = NULL
     if result.dtype != c.dtypes[c.n]:
         blocks.store = cast_loop(c.dtypes[c.n], result.dtype)
         casts = True
     if not casts:
-        loop_run(&it, c.inner, c.data)
+        run_loop(&it, c.inner, c.data)
         return
     blocks.call = c
     for k in range(c.n + 1):
@@ -156,7 +161,7 @@ cdef void run(Call* c, Array* result) noexcept nogil:
         if blocks.sizes[k] > largest:
             largest = blocks.sizes[k]
     blocks.length = BUFFER // largest
-    loop_run(&it, blocks_inner, &blocks)
+    run_loop(&it, blocks_inner, &blocks)
 
 
 cdef inline bint same_elements(Array* a, Array* b) noexcept nogil:
@@ -255,7 +260,7 @@ cdef inline void run_flat(Call* c, Array* result) noexcept nogil:
         strides[k] = ITEMSIZE[c.dtypes[k]]
     args[c.n] = result.data
     strides[c.n] = ITEMSIZE[c.dtypes[c.n]]
-    c.inner(args, &result.numel, strides, c.data)
+    inner_run(c.inner, c.n + 1, args, &result.numel, strides, c.data)
 
 
 cdef Array* call_run(Call* c, Array* out) noexcept nogil:

@@ -11,6 +11,7 @@ from cygrad._core.array cimport Array, array_empty, array_empty_like, array_incr
 from cygrad._core.dtypes cimport ITEMSIZE, BOOL, UINT8, INT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128, is_complex_code, is_integral_code
 from cygrad._core.errors cimport fail_i, fail_s, ERR_RUNTIME
 from cygrad._core.kernels.iterate cimport Loop, InnerLoop, loop_init, loop_add, loop_ready, loop_run
+from cygrad._core.kernels.parallel cimport inner_run, loop_run_split
 from cygrad._core.kernels cimport half      # its C++ types, for the templates
 
 cdef extern from * nogil:
@@ -233,7 +234,10 @@ cdef void copy_loop(Array* target, Array* source) noexcept nogil:
     it.data[0], it.data[1] = it.data[1], it.data[0]
     for d in range(it.ndim):
         it.strides[0][d], it.strides[1][d] = it.strides[1][d], it.strides[0][d]
-    loop_run(&it, cast_loop(source.dtype, target.dtype), NULL)
+    if target.flags & CONTIGUOUS:
+        loop_run_split(&it, cast_loop(source.dtype, target.dtype), NULL)
+    else:
+        loop_run(&it, cast_loop(source.dtype, target.dtype), NULL)
 
 
 cdef int copy_into(Array* target, Array* source) noexcept nogil:
@@ -253,7 +257,7 @@ cdef int copy_into(Array* target, Array* source) noexcept nogil:
             args[1] = target.data
             strides[0] = ITEMSIZE[source.dtype]
             strides[1] = ITEMSIZE[target.dtype]
-            cast_table(source.dtype, target.dtype)(args, &target.numel, strides, NULL)
+            inner_run(cast_table(source.dtype, target.dtype), 2, args, &target.numel, strides, NULL)
             return 0
     lead = target.ndim - source.ndim
     fits = True

@@ -11,10 +11,11 @@ from libc.stdint cimport int64_t
 from libc.stdio cimport snprintf
 from libc.string cimport memset
 from cygrad._core.array cimport Array, array_incref
-from cygrad._core.blas_threads cimport blas_symbol
+from cygrad._core.blas_threads cimport blas_alone_enter, blas_alone_leave, blas_symbol
 from cygrad._core.dtypes cimport COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, ITEMSIZE, N_DTYPES, NUMPY_TYPE
 from cygrad._core.kernels.copy cimport contiguous
 from cygrad._core.kernels.iterate cimport InnerLoop
+from cygrad._core.kernels.parallel cimport team
 
 cdef extern from "numpy/ndarraytypes.h":
     pass
@@ -30,6 +31,26 @@ cdef enum:
     ROW_MAJOR = 101          # CBLAS's own numbers
     PLAIN = 111
     TRANSPOSED = 112
+    # What OpenBLAS starts threads of its own from: multiplications of a product of matrices, elements of a matrix or vector.
+    BLAS_THREADS_FROM = 200000
+    BLAS_VECTOR_THREADS_FROM = 9000
+    SPLIT_PRODUCT_FROM = 2000000     # multiplications that take longer than waking a thread
+
+cdef struct Product:
+    int dtype
+    int ta
+    int tb
+    int64_t m
+    int64_t n
+    int64_t k
+    const char* a
+    const char* b
+    char* c
+    int64_t lda
+    int64_t ldb
+    int64_t ldc
+    double alpha
+    double beta
 
 ctypedef void (*SGemm)(int, int, int, int64_t, int64_t, int64_t, float, const void*, int64_t, const void*, int64_t, float, void*, int64_t) noexcept nogil
 ctypedef void (*DGemm)(int, int, int, int64_t, int64_t, int64_t, double, const void*, int64_t, const void*, int64_t, double, void*, int64_t) noexcept nogil
@@ -117,8 +138,8 @@ cdef void blas_gemm(int dtype, const Matrix* ma, const char* a, const Matrix* mb
     cdef int64_t m = ma.rows, k = ma.cols, n = mb.cols
     cdef int64_t lda = 0, ldb = 0, ldc = c_stride // item if m > 1 else n
     cdef int ta = PLAIN, tb = PLAIN
-    cdef float cs[4]
-    cdef double cd[4]
+    cdef double volume
+    cdef Product j
     blas_layout(ma, item, &ta, &lda)
     blas_layout(mb, item, &tb, &ldb)
     if n == 1 and k > 1 and mb.rs > 0:
@@ -130,6 +151,55 @@ cdef void blas_gemm(int dtype, const Matrix* ma, const char* a, const Matrix* mb
         blas_gemv(dtype, PLAIN if tb == TRANSPOSED else TRANSPOSED, n if tb == TRANSPOSED else k, k if tb == TRANSPOSED else n, b, ldb, a, ma.cs // item, c, 1,
                   alpha, beta)
         return
+    j.dtype = dtype
+    j.ta = ta
+    j.tb = tb
+    j.m = m
+    j.n = n
+    j.k = k
+    j.a = a
+    j.b = b
+    j.c = c
+    j.lda = lda
+    j.ldb = ldb
+    j.ldc = ldc
+    j.alpha = alpha
+    j.beta = beta
+    volume = <double>m * n * k
+    if volume < BLAS_THREADS_FROM:
+        product(&j, 0, m, 0, n)
+        return
+    blas_alone_enter()
+    if volume < SPLIT_PRODUCT_FROM or team.threads < 2:
+        product(&j, 0, m, 0, n)
+    elif m >= n:
+        team.run(product_rows, &j, m, (m + team.threads - 1) // team.threads)
+    else:
+        team.run(product_columns, &j, n, (n + team.threads - 1) // team.threads)
+    blas_alone_leave()
+
+
+cdef void product_rows(void* job, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    product(<Product*>job, start, stop, 0, (<Product*>job).n)
+
+
+cdef void product_columns(void* job, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    product(<Product*>job, 0, (<Product*>job).m, start, stop)
+
+
+cdef void product(const Product* j, int64_t row, int64_t rows_end, int64_t col, int64_t cols_end) noexcept nogil:
+    # A block of c: some rows of a times some columns of b.
+    cdef int dtype = j.dtype
+    cdef Py_ssize_t item = ITEMSIZE[dtype]
+    cdef int64_t m = rows_end - row, n = cols_end - col
+    cdef const char* a = j.a + item * row * (1 if j.ta == TRANSPOSED else j.lda)
+    cdef const char* b = j.b + item * col * (j.ldb if j.tb == TRANSPOSED else 1)
+    cdef char* c = j.c + item * (row * j.ldc + col)
+    cdef double alpha = j.alpha, beta = j.beta
+    cdef int ta = j.ta, tb = j.tb
+    cdef int64_t k = j.k, lda = j.lda, ldb = j.ldb, ldc = j.ldc
+    cdef float cs[4]
+    cdef double cd[4]
     if dtype == FLOAT32:
         (<SGemm>GEMM[dtype])(ROW_MAJOR, ta, tb, m, n, k, <float>alpha, a, lda, b, ldb, <float>beta, c, ldc)
     elif dtype == FLOAT64:
@@ -150,6 +220,9 @@ cdef void blas_gemv(int dtype, int order, int64_t rows, int64_t cols, const char
                     double alpha, double beta) noexcept nogil:
     cdef float cs[4]
     cdef double cd[4]
+    cdef bint alone = <double>rows * cols > BLAS_VECTOR_THREADS_FROM
+    if alone:
+        blas_alone_enter()
     if dtype == FLOAT32:
         (<SGemv>GEMV[dtype])(ROW_MAJOR, order, rows, cols, <float>alpha, a, lda, x, sx, <float>beta, y, sy)
     elif dtype == FLOAT64:
@@ -164,6 +237,8 @@ cdef void blas_gemv(int dtype, int order, int64_t rows, int64_t cols, const char
         cd[2] = beta
         cd[1] = cd[3] = 0
         (<CGemv>GEMV[dtype])(ROW_MAJOR, order, rows, cols, cd, a, lda, x, sx, cd + 2, y, sy)
+    if alone:
+        blas_alone_leave()
 
 
 # c = a b through NumPy's loop
@@ -222,12 +297,17 @@ cdef void scale_in_place(int dtype, char* c, Py_ssize_t n, double beta) noexcept
 
 
 cdef void blas_dot(int dtype, int64_t n, const char* a, int64_t sa, const char* b, int64_t sb, char* out) noexcept nogil:
+    cdef bint alone = n > BLAS_VECTOR_THREADS_FROM
+    if alone:
+        blas_alone_enter()
     if dtype == FLOAT32:
         (<float*>out)[0] = (<SDot>DOT[dtype])(n, a, sa, b, sb)
     elif dtype == FLOAT64:
         (<double*>out)[0] = (<DDot>DOT[dtype])(n, a, sa, b, sb)
     else:
         (<CDot>DOT[dtype])(n, a, sa, b, sb, out)
+    if alone:
+        blas_alone_leave()
 
 
 cdef void gemm_dot(int dtype, Py_ssize_t n, char* a, Py_ssize_t sa, char* b, Py_ssize_t sb, char* out) noexcept nogil:

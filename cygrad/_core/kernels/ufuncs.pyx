@@ -23,6 +23,7 @@ from cygrad._core.errors cimport fail, fail_s, ERR_RUNTIME
 from cygrad._core.kernels cimport half      # its C++ types, for the templates
 from cygrad._core.kernels.apply cimport Call, call_run, fail_dtype
 from cygrad._core.kernels.copy cimport cast, convert_element
+from cygrad._core.kernels.parallel cimport inner_run
 
 cdef extern from "numpy/arrayobject.h":
     pass
@@ -347,7 +348,7 @@ cdef Array* unary(int uf, Array* a, Array* out) noexcept nogil:
             args[1] = result.data
             strides[0] = ITEMSIZE[a.dtype]
             strides[1] = ITEMSIZE[entry.out]
-            entry.inner(args, &a.numel, strides, entry.data)
+            inner_run(entry.inner, 2, args, &a.numel, strides, entry.data)
         return result
     return through_call(uf, entry, a.dtype, entry.out, a, NULL, out)
 
@@ -384,7 +385,7 @@ cdef Array* binary(int uf, Array* a, Array* b, Array* out) noexcept nogil:
                 args[2] = result.data
                 strides[0] = strides[1] = ITEMSIZE[a.dtype]
                 strides[2] = ITEMSIZE[entry.out]
-                entry.inner(args, &a.numel, strides, entry.data)
+                inner_run(entry.inner, 3, args, &a.numel, strides, entry.data)
             return result
     return binary_general(uf, a, b, out, False)
 
@@ -411,7 +412,7 @@ cdef Array* with_number(LoopEntry* entry, Array* a, Array* number, int number_at
         strides[1 - number_at] = ITEMSIZE[a.dtype]
         strides[number_at] = 0
         strides[2] = ITEMSIZE[entry.out]
-        entry.inner(args, &a.numel, strides, entry.data)
+        inner_run(entry.inner, 3, args, &a.numel, strides, entry.data)
     return result
 
 
