@@ -37,15 +37,16 @@ from cygrad._core.array cimport (
     Array, IntList, array_incref, array_decref, scalar_bool, scalar_int, scalar_double, scalar_complex)
 from cygrad._core.dtypes cimport is_complex_code, is_float_code
 from cygrad._core.errors cimport raise_pending, error_pending, fail, ERR_RUNTIME
-from cygrad._core.grad_mode cimport grad_enabled
+from cygrad._core.grad_mode cimport grad_enabled, inference_used
 from cygrad._core.node cimport (
-    Node, NodeState, NodeType, node_new, unpack_array, saved_check, val_set_int, val_set_float, VAL_NONE)
+    Node, NodeState, NodeType, node_new, node_watcher, unpack_array, saved_check, val_set_int, val_set_float,
+    VAL_NONE, WATCH_VALUES)
 from cygrad._core.operation cimport *
 from cygrad._core.geometry cimport *
 from cygrad._core.inplace cimport (
     inplace_check, inplace_check_recorded, inplace_check_graph, inplace_history, inplace_saved, overlap_check)
 from cygrad._core.recording cimport edge_set, save_input, save_output, history_set, view_set, view_set_kind
-from cygrad._core.tensor cimport Tensor, tensor_wrap, tensor_number, needs_grad, VIEW_MULTI_OUTPUT
+from cygrad._core.tensor cimport Tensor, tensor_wrap, tensor_number, is_inference, needs_grad, VIEW_MULTI_OUTPUT
 """
 )
 
@@ -390,7 +391,7 @@ class OpsEmitter:
                 lines.append(f"view_set(result_, {local(o.signature.arguments[0].name)})")
         if o.gradients:
             lines += self.record(o, declarations, several)
-        lines.append("return result_")
+        lines += [*self.watch(o, several), "return result_"]
 
     def run_forward(self, o: Operation, declarations: list[str]) -> list[str]:
         """Statements that leave the result in `out_`."""
@@ -589,7 +590,25 @@ class OpsEmitter:
         else:
             inner.append("history_set(result_, n_, 0)")
         inner += self.save_outputs(o, "result_", several)
-        return [f"if grad_enabled() and {self.condition(o)}:", *indented(inner)]
+        plain = f"not (inference_used and {self.all_inference(o)})"
+        return [f"if grad_enabled() and {self.condition(o)} and {plain}:", *indented(inner)]
+
+    def all_inference(self, o: Operation) -> str:
+        """Whether all inputs are inference tensors."""
+        tests = []
+        for a in o.signature.arguments:
+            if a.kind is Kind.TENSORS:
+                tests.append(f"all_inference({local(a.name)})")
+            elif a.kind.is_array and a.kind is not Kind.SCALAR:
+                tests.append(f"is_inference({local(a.name)})")
+        return " and ".join(tests)
+
+    def watch(self, o: Operation, several: bool) -> list[str]:
+        """Statements that show an unrecorded result to whoever watches (anomaly mode)."""
+        given = ", ".join(local(a.name) for a in o.signature.arguments if a.kind.is_array or a.kind is Kind.TENSORS)
+        name = f'b"{o.signature.name}"'
+        results = "results_watched" if several else "result_watched"
+        return ["if node_watcher.events & WATCH_VALUES:", f"    {results}({name}, result_, [{given}])"]
 
     def needed(self, o: Operation, needed_by: frozenset[int]) -> str | None:
         """The condition under which something is saved; None: always."""
@@ -683,6 +702,8 @@ class OpsEmitter:
             if saved:
                 saved.append(f"inplace_saved({this}, n_)")
             lines += ["if n_ is not None:", *indented([f"inplace_history({this}, n_)", *saved])]
+        others = ", ".join(local(a.name) for a in o.signature.arguments[1:] if a.kind.is_array)
+        lines += ["if node_watcher.events & WATCH_VALUES:", f"    result_watched({name}, {this}, [{others}])"]
         lines.append(f"return {this}")
 
 

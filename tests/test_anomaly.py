@@ -253,6 +253,43 @@ def test_infinities_that_no_recorded_operation_made_pass() -> None:
     assert x.grad.tolist() == [2.0, 2.0]
 
 
+def test_an_operation_that_is_not_recorded_is_watched_too() -> None:
+    plain = cygrad.tensor([[1.0, 0.0]], dtype=cygrad.float64)
+    with detect_anomaly(check_forward=True):
+        with pytest.raises(FloatingPointError) as caught:
+            plain.log()
+        text = str(caught.value)
+        assert "log gave 1 of 2 elements" in text
+        assert "flat index 1, in its result of shape [1, 2] (cygrad.float64)" in text
+        assert "from finite inputs of shapes [1, 2]" in text
+        with pytest.raises(FloatingPointError, match=r"div gave 1 of 2 .* of shapes \[2\], \[1, 2\]"), cygrad.no_grad():
+            leaf(1.0, 2.0) / plain
+        with pytest.raises(FloatingPointError, match="div_ gave"):
+            plain.div_(0)
+        with pytest.raises(FloatingPointError, match="gave 1 of 1"):
+            cygrad.tensor([-1.0]).sqrt()
+
+
+def test_an_operation_on_what_was_not_finite_is_not_to_blame() -> None:
+    infinite = cygrad.tensor([float("inf"), 1.0])
+    with detect_anomaly(check_forward=True):
+        assert (infinite * 2 - infinite).isnan().any()
+        assert cygrad.stack([infinite, cygrad.zeros(2)]).isinf().any()
+        assert cygrad.ones(2).masked_fill(infinite > 1, float("-inf")).isinf().any()
+
+
+def test_backward_formulas_are_no_forward() -> None:
+    x = leaf(0.0)
+    seen: list[bool] = []
+    with detect_anomaly(check_nan=False, check_forward=True):
+        y = x.sqrt()
+        y.register_hook(lambda grad: seen.append(bool((grad / 0.0).isinf())))
+        y.sum().backward()
+    assert seen == [True]
+    assert x.grad is not None
+    assert x.grad.isinf().all()
+
+
 def test_forward_is_not_looked_at_without_the_second_switch() -> None:
     with detect_anomaly():
         assert leaf(0.0).log().isinf().all()

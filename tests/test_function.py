@@ -17,7 +17,7 @@ from support import Outcome, assert_agrees, assert_same, assert_same_refusal, no
 
 import cygrad
 from cygrad.autograd import Function
-from cygrad.autograd.function import FunctionCtx, once_differentiable
+from cygrad.autograd.function import FunctionCtx, NestedIOFunction, once_differentiable
 from cygrad.autograd.gradcheck import gradcheck, gradgradcheck
 
 Call = Callable[[ModuleType], object]
@@ -393,6 +393,22 @@ def own_methods(m: ModuleType, base: type[Function], **methods: Callable[..., ob
     return grad(m, call(x), x)
 
 
+def hundred_and_a_view(m: ModuleType) -> object:
+    """A Function of a hundred inputs more writes a part of a tensor."""
+
+    def forward(ctx: Context, v: Tensor, *xs: Tensor) -> Tensor:
+        ctx.mark_dirty(v)
+        return v.add_(sum(xs))
+
+    made = function(m, forward, lambda ctx, g: (g * 2, *(g * k for k in range(100))))
+    x = leaf(m, 1.0, 2.0, 3.0, 4.0)
+    others = [leaf(m, float(k)) for k in range(100)]
+    y = x * 1
+    made.apply(y[1:3], *others)
+    y.sum().backward()
+    return [y, x.grad, [other.grad for other in others]]
+
+
 AGREES: dict[str, Call] = {
     "second derivative": second_of_square,
     "node": node_of_square,
@@ -437,6 +453,16 @@ AGREES: dict[str, Call] = {
     "arguments inside of a dict are no inputs": of_module(
         lambda m, x: tensor(apply(m, lambda ctx, d: d["x"] * 2, {"x": x})).requires_grad
     ),
+    "metadata set in forward": of_module(
+        lambda m, x: tensor(apply(m, lambda ctx, x: [ctx.metadata.update(a=3), x * 2][1], x)).grad_fn.metadata  # type: ignore[union-attr]
+    ),
+    "apply of the node": of_module(
+        lambda m, x: tensor(apply(m, lambda ctx, x: x * 2, x)).grad_fn.apply(m.ones(2))  # type: ignore[union-attr]
+    ),
+    "a subclass of NestedIOFunction with methods of its own": lambda m: own_methods(
+        m, m.autograd.function.NestedIOFunction, forward=twice, backward=doubled
+    ),
+    "a hundred inputs besides a written view": hundred_and_a_view,
     "a hundred inputs": of_module(
         lambda m, x: grad(
             m,
@@ -701,3 +727,44 @@ def test_once_differentiable_keeps_name_and_documentation() -> None:
 def test_an_instance_is_warned_of() -> None:
     with pytest.warns(DeprecationWarning, match="Cube should not be instantiated"):
         Cube()
+
+
+# ---- nested arguments ------------------------------------------------------------------------------------------------
+# (torch's own class has been without function since Functions became static: the docstring is the contract here)
+
+
+class Nested(NestedIOFunction):
+    """``{"sum": a + sum of the tensors in the list, "rest": [scale * b]}``."""
+
+    @staticmethod
+    def forward_extended(ctx: Context, given: tuple[Tensor, list[Tensor]], scale: float) -> object:
+        a, others = given
+        ctx.save_for_backward(a)
+        ctx.scale = scale  # type: ignore[attr-defined]
+        return {"sum": a + others[0] + others[1], "rest": [others[1] * scale], "none": None}
+
+    @staticmethod
+    def backward_extended(ctx: Context, grads: dict[str, object]) -> object:
+        assert grads["none"] is None
+        first = tensor(grads["sum"])
+        (rest,) = tensors(grads["rest"])
+        return ((first, [first * 2, first * 3 + rest * ctx.scale]), None)  # type: ignore[attr-defined]
+
+
+def test_nested_arguments_and_results() -> None:
+    a, b, c = leaf(cygrad), leaf(cygrad), leaf(cygrad)
+    made = Nested.apply((a, [b, c]), 5.0)
+    assert isinstance(made, dict) and list(made) == ["sum", "rest", "none"]
+    assert made["sum"].grad_fn.name() == "NestedBackward"
+    (made["sum"] + made["rest"][0]).sum().backward()
+    assert [t.grad.tolist() for t in (a, b, c) if t.grad is not None] == [[1.0, 1.0], [2.0, 2.0], [8.0, 8.0]]
+
+
+def test_nested_arguments_of_an_unfinished_subclass() -> None:
+    class Empty(NestedIOFunction):
+        """Neither method."""
+
+    with pytest.raises(NotImplementedError, match="forward_extended"):
+        Empty.apply([leaf(cygrad)])
+    with pytest.raises(TypeError, match="keyword"):
+        Nested.apply(given=3)

@@ -109,6 +109,23 @@ FACTS: dict[str, Call] = {
     "retain_grad twice": lambda m: let(lambda y: [y.retain_grad(), y.retain_grad(), y.retains_grad], leaf(m) * 2),
     "retain_grad on a leaf": lambda m: let(lambda x: [x.retain_grad(), x.retains_grad], leaf(m)),
     "no_grad result": lambda m: let(lambda y: [y.requires_grad, y.is_leaf], m.no_grad()(lambda x: x * 2)(leaf(m))),
+    "a Node called": lambda m: let(lambda y: [y.grad_fn(m.ones(2)), y.grad_fn(None)], leaf(m) * leaf(m, 3.0, 4.0)),
+    "a Node called for the input that needs it": lambda m: let(
+        lambda y: y.grad_fn(m.ones(2, dtype=m.float64)), leaf(m) * m.ones(2, dtype=m.float64)
+    ),
+    "a Node called, recorded": lambda m: let(
+        lambda x: m.autograd.grad((x * x).grad_fn(m.ones(2, dtype=m.float64))[0].sum(), x), leaf(m)
+    ),
+    "a Node called, not recorded": lambda m: m.no_grad()(
+        lambda y: [y.grad_fn(m.ones(2, dtype=m.float64)), y.grad_fn(m.ones(2, dtype=m.float64)).requires_grad]
+    )(leaf(m).exp()),
+    "an accumulator called": lambda m: let(
+        lambda x: [(x * 1).grad_fn.next_functions[0][0](m.ones(2, dtype=m.float64)), x.grad], leaf(m)
+    ),
+    "a called Node frees nothing": lambda m: let(
+        lambda x, y: [m.no_grad()(y.grad_fn)(m.ones(2, dtype=m.float64)), y.sum().backward(), x.grad],
+        *let(lambda x: (x, x * x), leaf(m)),
+    ),
     "detach_ of a result": lambda m: let(lambda y: [y.detach_() is y, y.requires_grad, y.is_leaf], leaf(m) * 2),
 }
 
@@ -124,6 +141,12 @@ REFUSED: dict[str, Call] = {
     "requires_grad off on a result": lambda m: (leaf(m) * 2).requires_grad_(False),
     "requires_grad off on a result by assignment": lambda m: setattr(leaf(m) * 2, "requires_grad", False),
     "retain_grad without a graph": lambda m: m.ones(2).retain_grad(),
+    "a Node called with too few": lambda m: let(lambda y: y.grad_fn(), leaf(m) * 2),
+    "a Node called with too many": lambda m: let(lambda y: y.grad_fn(m.ones(2), m.ones(2)), leaf(m) * 2),
+    "a Node called with a number": lambda m: let(lambda y: y.grad_fn(3), leaf(m) * 2),
+    "a Node called after backward": lambda m: let(
+        lambda y: [y.sum().backward(), m.no_grad()(y.grad_fn)(m.ones(2, dtype=m.float64))], leaf(m) * leaf(m)
+    ),
     "is_leaf cannot be set": lambda m: setattr(leaf(m), "is_leaf", False),
     "saved tensors after backward": lambda m: let(
         lambda y: [y.sum().backward(), y.grad_fn._saved_self], leaf(m) * leaf(m)

@@ -56,6 +56,16 @@ def backward(m: ModuleType, x: cygrad.Tensor, *args: object, **kwargs: object) -
     return x.grad
 
 
+def edge_of_part(m: ModuleType, x: cygrad.Tensor) -> object:
+    """The gradient from the edge to the second part of a split."""
+    return m.autograd.grad(edge(m, (x * 2).split(1)[1]), x, ones(m, 1))
+
+
+def written_in_part(y: cygrad.Tensor) -> None:
+    """Makes the grad_fn of `y` a CopySlices."""
+    y[:1].mul_(3)
+
+
 AGREED: dict[str, Call] = {
     "fields": lambda m: list(edge(m, leaf(m))._fields),
     "edge of a leaf": lambda m: [edge(m, leaf(m)).output_nr, edge(m, leaf(m)).node.name().rpartition("::")[2]],
@@ -94,6 +104,21 @@ AGREED: dict[str, Call] = {
             y._version,
         ]
     ),
+    "grad from an edge to another output": with_graph(
+        lambda m, x, y, z: [m.autograd.grad(edge(m, x.unbind()[2]), x), edge_of_part(m, x)]
+    ),
+    "grad from an edge of five dimensions": with_graph(
+        lambda m, x, y, z: m.autograd.grad(edge(m, y.reshape(1, 1, 1, 1, 3)), x, ones(m, 1, 1, 1, 1, 3))
+    ),
+    "grad from an edge to nothing": with_graph(
+        lambda m, x, y, z: m.autograd.grad(edge(m, y[:0].reshape(0, 2)), x, ones(m, 0, 2))
+    ),
+    "grad from an edge after a write to a view": with_graph(
+        lambda m, x, y, z: [written_in_part(y), m.autograd.grad(edge(m, y), x, ones(m, 3), retain_graph=True)]
+    ),
+    "a cotangent of another precision": with_graph(
+        lambda m, x, y, z: m.autograd.grad(edge(m, x.unbind()[1]), x, m.tensor(2.0, dtype=m.float32))
+    ),
     "increment_version of an inference tensor": lambda m: m.autograd.graph.increment_version(
         m.inference_mode()(lambda: m.ones(2))()
     ),
@@ -110,6 +135,28 @@ REFUSED: dict[str, Call] = {
     "several elements without a cotangent": with_graph(lambda m, x, y, z: m.autograd.backward(edge(m, y))),
     "complex without a cotangent": with_graph(lambda m, x, y, z: m.autograd.grad(edge(m, (x * 1j).sum()), x)),
     "cotangent of another shape": with_graph(lambda m, x, y, z: m.autograd.backward(edge(m, y), ones(m, 4))),
+    "cotangent of the same number of elements": with_graph(
+        lambda m, x, y, z: m.autograd.grad(edge(m, x.reshape(1, 3)), x, ones(m, 3, 1))
+    ),
+    "cotangent that would broadcast": with_graph(lambda m, x, y, z: m.autograd.grad(edge(m, y), x, ones(m, 1))),
+    "cotangent of a leaf": with_graph(
+        lambda m, x, y, z: m.autograd.backward(edge(m, leaf(m).reshape(1, 3).detach().requires_grad_()), ones(m, 3, 1))
+    ),
+    "cotangent of another output": with_graph(
+        lambda m, x, y, z: m.autograd.grad(edge(m, x.reshape(3, 1).unbind()[1]), x, ones(m, 2))
+    ),
+    "complex cotangent of another output": with_graph(
+        lambda m, x, y, z: m.autograd.grad(edge(m, x.unbind()[1]), x, m.tensor(1j))
+    ),
+    "cotangent after a write to a view": with_graph(
+        lambda m, x, y, z: [written_in_part(y), m.autograd.grad(edge(m, y), x, ones(m, 3, 1))]
+    ),
+    "several elements of another output": with_graph(
+        lambda m, x, y, z: m.autograd.grad(edge(m, x[:2].reshape(2, 1).expand(2, 2).unbind()[1]), x)
+    ),
+    "cotangent of five dimensions": with_graph(
+        lambda m, x, y, z: m.autograd.grad(edge(m, y.reshape(1, 1, 1, 1, 3)), x, ones(m, 1, 1, 1, 3, 1))
+    ),
     "materialize": with_graph(
         lambda m, x, y, z: m.autograd.grad(z, [edge(m, leaf(m) * 1)], allow_unused=True, materialize_grads=True)
     ),

@@ -595,6 +595,26 @@ def test_a_failed_backward_leaves_nothing_behind_for_the_next_multi_grad_hook() 
     assert calls == [2]
 
 
+@pytest.mark.parametrize("mode", ["all", "any"])
+def test_a_failed_backward_keeps_no_gradient_in_a_multi_grad_hook(mode: str) -> None:
+    x, w = leaf(cygrad), leaf(cygrad, 3.0, 4.0)
+    y, z = x * 2, w * 2
+    handle = register_multi_grad_hook([y, z], lambda grads: None, mode=mode)
+    arrived: list[weakref.ref[Tensor]] = []
+    z.register_hook(lambda grad: arrived.append(weakref.ref(grad)))
+
+    def fail(grad: Tensor) -> None:
+        raise KeyError("own")
+
+    y.register_hook(fail)
+    total = (y * z).sum()
+    assert isinstance(outcome(lambda: total.backward(retain_graph=True)).error, KeyError)
+    assert arrived
+    gc.collect()
+    assert arrived[0]() is None
+    handle.remove()
+
+
 def test_variable_is_the_old_name_of_tensor() -> None:
     x = cygrad.ones(2)
     v = cygrad.autograd.Variable(x, requires_grad=True)

@@ -38,6 +38,23 @@ def facts(*tensors: cygrad.Tensor) -> list[object]:
     return [[t.is_inference(), t.requires_grad, t.is_leaf, t._is_view()] for t in tensors]
 
 
+def identity(m: ModuleType) -> Callable[[cygrad.Tensor], object]:
+    """A custom Function, applied."""
+    methods = {"forward": staticmethod(lambda ctx, x: x * 1), "backward": staticmethod(lambda ctx, g: g)}
+    made: Callable[[cygrad.Tensor], object] = type("Identity", (m.autograd.Function,), methods).apply  # type: ignore[attr-defined]
+    return made
+
+
+def stale_view_inside(t: Made) -> object:
+    """A view whose base was written since is asked for its place in the graph in inference mode."""
+    y = t.leaf * 1
+    view = y[:2]
+    y.mul_(2)
+    names = inside(t, lambda: [view.grad_fn.name() if view.grad_fn is not None else None, view.requires_grad])
+    view.sum().backward()
+    return [names, t.leaf.grad]
+
+
 def inside(t: Made, body: Callable[[], object]) -> object:
     with t.m.inference_mode():
         return body()
@@ -90,6 +107,26 @@ CASES: dict[str, Callable[[Made], object]] = {
     "cat": lambda t: facts(t.m.cat([t.leaf, t.made])),
     "grad of an inside leaf": lambda t: t.m.autograd.grad((t.leaf * 2).sum(), t.made_leaf, allow_unused=True),
     "base": lambda t: t.view_of_made._base is None,
+    "inside leaves alone": lambda t: facts(
+        t.made_leaf * t.made_leaf, t.made_leaf.exp(), t.made_leaf[:2], t.made_leaf.sum(), t.m.cat([t.made_leaf, t.made])
+    ),
+    "inside leaf and number": lambda t: facts(t.made_leaf * 2, t.made_leaf + 1),
+    "inside leaf and ordinary tensor": lambda t: facts(t.made_leaf + t.normal, t.made_leaf * t.normal),
+    "inside leaf indexed by ordinary tensor": lambda t: facts(t.made_leaf[t.m.tensor([0, 2])]),
+    "inside leaf indexed inside": lambda t: facts(t.made_leaf[inside(t, lambda: t.m.tensor([0, 2]))]),
+    "split of an inside leaf": lambda t: facts(*t.made_leaf.split(1)),
+    "backward of inside leaves alone": lambda t: t.made_leaf.sum().backward(),
+    "backward of a sum with an inside leaf": lambda t: [
+        (t.made_leaf + t.normal).sum().backward(),
+        t.made_leaf.grad,
+    ],
+    "enable_grad inside survives a Function": lambda t: inside(
+        t, lambda: t.m.enable_grad()(lambda: [identity(t.m)(t.leaf) is None, t.m.is_grad_enabled()])()
+    ),
+    "enable_grad inside survives out=": lambda t: inside(
+        t, lambda: t.m.enable_grad()(lambda: [t.m.add(t.normal, 1, out=t.m.ones(3)), t.m.is_grad_enabled()])()
+    ),
+    "grad_fn of a stale view, asked for inside": lambda t: stale_view_inside(t),
     "decorators": lambda t: facts(
         t.m.inference_mode(lambda x: x * 2)(t.leaf),
         t.m.inference_mode()(lambda x: x * 2)(t.leaf),
@@ -196,6 +233,26 @@ def test_the_mode_is_a_bool_or_a_function(bad: object) -> None:
     with pytest.raises(TypeError):
         inference_mode(bad)  # type: ignore[call-overload]
     assert not is_inference_mode_enabled()
+
+
+def test_pack_hooks_leave_the_modes_alone() -> None:
+    x = cygrad.ones(2, requires_grad=True)
+    hooks = cygrad.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t)
+    with cygrad.inference_mode(), cygrad.enable_grad(), hooks:
+        with cygrad.inference_mode(False):
+            x * x
+        assert cygrad.is_grad_enabled()
+        assert is_inference_mode_enabled()
+
+
+def test_set_multithreading_enabled_as_a_decorator() -> None:
+    @cygrad.autograd.set_multithreading_enabled(False)
+    def alone() -> bool:
+        return is_multithreading_enabled()
+
+    assert is_multithreading_enabled()
+    assert not alone()
+    assert is_multithreading_enabled()
 
 
 def test_hooks_find_the_backwards_own_modes() -> None:

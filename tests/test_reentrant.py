@@ -16,6 +16,7 @@ import pytest
 from support import assert_agrees, assert_same_refusal, node_name, run_python
 
 import cygrad
+import cygrad.utils.checkpoint
 from cygrad.autograd import Function
 from cygrad.autograd.function import FunctionCtx
 
@@ -150,6 +151,87 @@ def test_modes_reach_the_thread_that_takes_over() -> None:
         level(100).backward()
     assert seen == [(False, False)]
     assert cygrad.autograd.is_multithreading_enabled()
+
+
+def levels(w: cygrad.Tensor, depth: int, innermost: Callable[[], object]) -> cygrad.Tensor:
+    """A root whose backward runs backwards inside of each other, and the call in the last of them."""
+    with cygrad.enable_grad():
+        y = w * 2
+
+    def hook(grad: cygrad.Tensor) -> None:
+        if depth == 0:
+            innermost()
+        else:
+            levels(w, depth - 1, innermost).backward()
+
+    y.register_hook(hook)
+    with cygrad.enable_grad():
+        return y.sum()
+
+
+def test_saved_tensor_hooks_reach_the_thread_that_takes_over() -> None:
+    w = leaf(cygrad, 1.0)
+    packed: list[float] = []
+
+    def pack(t: cygrad.Tensor) -> cygrad.Tensor:
+        packed.append(t.item())
+        return t
+
+    def innermost() -> None:
+        with cygrad.enable_grad():
+            w * (w + 4)
+
+    root = levels(w, 150, innermost)
+    with cygrad.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        root.backward()
+    assert packed == [1.0, 5.0]
+    w * w
+    assert packed == [1.0, 5.0]
+
+
+def test_refused_hooks_and_settings_reach_the_thread_that_takes_over() -> None:
+    w = leaf(cygrad, 1.0)
+    runs: list[int] = []
+
+    def part(x: cygrad.Tensor) -> cygrad.Tensor:
+        y = x.exp().sin()
+        runs.append(1)
+        return y
+
+    def innermost() -> None:
+        with pytest.raises(RuntimeError, match="not here"), cygrad.autograd.graph.saved_tensors_hooks(id, id):
+            runs.append(-1)
+
+    def checkpointed() -> None:
+        with cygrad.enable_grad():
+            y = cygrad.utils.checkpoint.checkpoint(part, w, use_reentrant=False).sum()
+        y.backward()
+
+    with cygrad.autograd.graph.disable_saved_tensors_hooks("not here"):
+        levels(w, 70, innermost).backward()
+    with cygrad.utils.checkpoint.set_checkpoint_early_stop(False):
+        levels(w, 70, checkpointed).backward()
+    assert runs == [1, 1]
+    levels(w, 70, checkpointed).backward()
+    assert runs == [1, 1, 1]  # the recomputation stops before the function's last line
+
+
+def test_anomaly_mode_knows_the_outer_node_on_the_thread_that_takes_over() -> None:
+    w = leaf(cygrad, 1.0)
+    parents: list[str] = []
+
+    def innermost() -> None:
+        with cygrad.enable_grad():
+            node = (w * 2).grad_fn
+        assert node is not None
+        parent = node.metadata["parent_"]
+        assert isinstance(parent, cygrad.autograd.Node)
+        parents.append(parent.name())
+
+    with cygrad.autograd.set_detect_anomaly(True):
+        levels(w, 59, innermost).backward()
+        levels(w, 60, innermost).backward()
+    assert parents == ["MulBackward0", "MulBackward0"]
 
 
 def test_reentrant_backward_over_the_same_graph() -> None:

@@ -389,6 +389,20 @@ def test_identity_hooks_make_no_cycle() -> None:
         gc.enable()
 
 
+def test_what_was_cleared_is_refused_whether_or_not_it_was_written() -> None:
+    def call(m: ModuleType, write: bool) -> object:
+        with m.autograd.graph.allow_mutation_on_saved_tensors() as kept:
+            y = leaf(m) * 2
+            z = (y * y).sum()
+            if write:
+                y.mul_(5)
+            kept.clear()
+            return z.backward()
+
+    for write in (False, True):
+        assert_same_refusal(partial(call, write=write))
+
+
 def test_hooks_belong_to_their_thread() -> None:
     counts: dict[str, int] = {"main": 0, "other": 0}
 

@@ -39,6 +39,10 @@ cdef void anomaly_leave(PyObject* outer) noexcept:
     set_evaluating(outer)
 
 
+cdef PyObject* anomaly_current() noexcept:
+    return get_evaluating()
+
+
 # ---- what is not finite ------------------------------------------------------------------------------------------------
 # An IEEE 754 number is an infinity or NaN where all bits of its exponent are set, and NaN where a bit of its fraction is, too. Bits are compared, since the
 # compiler may assume that arithmetic raises no exceptions.
@@ -111,6 +115,26 @@ cdef int value_recorded(Node n, int output_nr, Array* result) except -1:
     raise FloatingPointError(
         f"cygrad: anomaly mode: {operation_of(n)} gave {found} of {result.numel} elements that are NaN or infinite, the first at flat index {first}, in its "
         f"result of shape {shape_of(result)} ({dtype_object(result.dtype)}); {inputs_of(n)}. This is the first operation of the recorded forward that did.")
+
+
+cdef int value_unrecorded(const char* operation, Array* result, list inputs) except -1:
+    # Only what an operation made of finite inputs: nothing is known of where others came from. Nothing of what backward formulas compute.
+    cdef Py_ssize_t first, found
+    if get_evaluating() != NULL:
+        return 0
+    found = not_finite(result, True, &first)
+    if not found:
+        return 0
+    shapes = []
+    for given in inputs:
+        for t in given if isinstance(given, list) else [given]:
+            if t is not None and not_finite((<Tensor>t).a, True, &first):
+                return 0
+            shapes.append("none" if t is None else shape_of((<Tensor>t).a))
+    not_finite(result, True, &first)
+    raise FloatingPointError(
+        f"cygrad: anomaly mode: {operation.decode()} gave {found} of {result.numel} elements that are NaN or infinite, the first at flat index {first}, in its "
+        f"result of shape {shape_of(result)} ({dtype_object(result.dtype)}), from finite inputs of shapes {', '.join(shapes)}; it is not recorded.")
 
 
 cdef str operation_of(Node n):
@@ -202,3 +226,4 @@ def anomaly_state() -> tuple[bool, bool, bool]:
 
 node_watcher.created = node_created
 node_watcher.recorded = value_recorded
+node_watcher.unrecorded = value_unrecorded

@@ -3,13 +3,17 @@
 # Note [Re-entrant backward]
 # A hook or a custom Function may run a backward of its own; it runs on the thread that calls it. Every level takes some C stack and some of Python's recursion
 # limit, so after MAX_DEPTH levels the next runs on a new thread, with a fresh stack, while this one waits for it without the GIL. Thousands of levels need a
-# thread for every MAX_DEPTH of them, none of which runs at the same time as another. The new thread has the modes and context variables of the one that waits.
+# thread for every MAX_DEPTH of them, none of which runs at the same time as another. The new thread has all that belongs to the one that waits: its modes, its
+# context variables, its saved-tensor hooks, and the Node whose backward it runs (anomaly mode).
 # A signal handler's exception (Ctrl-C) that arrives in the waiting thread is passed to the thread that runs, and raised when that one has ended.
 
 import contextvars
 import threading
 from _thread import allocate_lock, get_ident, start_new_thread
+from cpython.object cimport PyObject
+from cygrad._core.anomaly cimport anomaly_current, anomaly_leave
 from cygrad._core.grad_mode cimport thread_modes, set_thread_modes
+from cygrad._core.saved_hooks import default_hooks, set_default_hooks
 
 cdef extern from "Python.h":
     int PyThreadState_SetAsyncExc(unsigned long thread, object exception)
@@ -43,6 +47,8 @@ cdef class _Job:
     cdef object context
     cdef list threads
     cdef int modes
+    cdef object hooks
+    cdef PyObject* evaluating        # borrowed: the thread that waits runs it
     cdef object done                 # a lock, released at the end
     cdef object result
     cdef object error
@@ -51,6 +57,8 @@ cdef class _Job:
 def _work(_Job job) -> None:
     # Compiled code: an exception sent from outside is raised only inside of the Python code that it calls.
     set_thread_modes(job.modes)
+    set_default_hooks(job.hooks)
+    anomaly_leave(job.evaluating)
     job.threads.append(get_ident())
     try:
         _chain.threads = job.threads
@@ -58,6 +66,7 @@ def _work(_Job job) -> None:
     except BaseException as error:
         job.error = error
     finally:
+        set_default_hooks(None)
         job.threads.pop()
         job.done.release()
 
@@ -83,6 +92,8 @@ cdef object on_fresh_thread(object function, tuple args):
     job.context = contextvars.copy_context()
     job.threads = _chain.threads if _chain.threads is not None else []
     job.modes = thread_modes()
+    job.hooks = default_hooks()
+    job.evaluating = anomaly_current()
     job.done = allocate_lock()
     job.done.acquire()
     try:

@@ -16,7 +16,7 @@ from cygrad._core.array cimport Array, array_alias, array_incref, same_shape, sh
 from cygrad._core.atomics cimport atomic_load
 from cygrad._core.dtypes cimport dtype_object, is_complex_code, is_integral_code
 from cygrad._core.errors cimport raise_pending
-from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled
+from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled, set_thread_modes, thread_modes
 from cygrad._core.node cimport (
     Node, NodeState, NodeType, Edge, saved_tensor_new, node_new, node_of, node_register, node_track, node_release_with_gil, refuse_released, saved_check, payload_of, intlist_save,
     FLAG_PYTHON, FLAG_TRACKED)
@@ -101,7 +101,12 @@ cdef int complete_class(object cls) except -1:
         cdef int k
         return tuple([saved_tensor_new(node, k) for k in range(node.s.n_saved)])
 
+    def apply(Node node, *grads):
+        """What calling the Node gives: the gradients of the inputs for these gradients of the outputs."""
+        return node(*grads)
+
     cls.__getattr__ = lookup
+    cls.apply = apply
     cls._raw_saved_tensors = property(raw)
     return 0
 
@@ -123,6 +128,7 @@ cdef class FunctionCtx:
     cdef list arguments                  # for each argument: its edge, or -1
     cdef list output_geometry            # for each output: (shape, dtype) of a Tensor, else None: zeros are made like this
     cdef bint clear_on_access
+    cdef dict facts                      # metadata set before there is a Node
     cdef dict __dict__
     cdef object __weakref__
 
@@ -200,10 +206,12 @@ cdef class FunctionCtx:
 
     @property
     def metadata(self) -> dict[str, object]:
-        """The dict of the user's own that the Function's Node keeps. RuntimeError while there is no Node."""
-        if self.home == NULL:
-            raise RuntimeError(f"cygrad: {self.name()}: the Node, which keeps the metadata, is made after forward has run")
-        return node_of(self.home).metadata
+        """The dict of the user's own that the Function's Node keeps."""
+        if self.home != NULL:
+            return node_of(self.home).metadata
+        if self.facts is None:
+            self.facts = {}
+        return self.facts
 
     cdef object unpack(self, Node node, int k):
         cdef NodeState* s = &node.s
@@ -365,6 +373,7 @@ def apply_function(function: type, name: str, args: tuple[object, ...], setup: b
     cdef list needs = []
     cdef bint recording = False
     cdef bint mode = grad_enabled()
+    cdef int modes = thread_modes()
     cdef int n_tensors = 0, k
     cdef tuple outputs
     cdef bint single
@@ -393,7 +402,7 @@ def apply_function(function: type, name: str, args: tuple[object, ...], setup: b
         else:
             returned = function.forward(ctx, *args)
     finally:
-        set_grad_enabled(mode)
+        set_thread_modes(modes)
     single = not isinstance(returned, tuple)
     outputs = (returned,) if single else returned
     outputs = record(ctx, name, args, outputs, n_tensors, recording and mode)
@@ -424,6 +433,10 @@ cdef tuple record(FunctionCtx ctx, str name, tuple args, tuple outputs, int n_te
         Py_INCREF(ctx)
         n.s.payload = <PyObject*>ctx
         ctx.home = &n.s
+        if ctx.facts is not None:
+            Py_INCREF(ctx.facts)
+            n.s.meta = <PyObject*>ctx.facts
+            ctx.facts = None
         node_track(n)
         ctx.output_geometry = [None] * len(outputs)
     for k in range(len(outputs)):

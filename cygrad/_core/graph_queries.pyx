@@ -3,6 +3,7 @@
 # Why it exists: the answers lie in C fields of Nodes; asking is rare, so it has no place in the modules that record and run.
 
 from cpython.ref cimport Py_DECREF
+from cygrad._core.array cimport IntList
 from cygrad._core.dtypes cimport dtype_object
 from cygrad._core.memory cimport Storage
 from cygrad._core.node cimport Node, NodeState, node_of, node_lock_take, node_lock_give, FLAG_ACCUMULATE
@@ -28,15 +29,21 @@ def n_outputs(Node node not None) -> int:
     return node.s.n_outputs
 
 
-def output_facts(Node node not None, output_nr: int) -> tuple[int, int, object] | None:
-    """Number of elements, number of dimensions and dtype of an output of the forward operation; None where they were not kept (outputs other than 0)."""
+def output_facts(Node node not None, output_nr: int) -> tuple[tuple[int, ...], object] | None:
+    """Shape and dtype of an output of the forward operation; None where it has no gradient."""
+    cdef NodeState* s = &node.s
     cdef Tensor leaf
-    if node.s.flags & FLAG_ACCUMULATE:
-        leaf = <Tensor>node.s.payload
-        return leaf.a.numel, leaf.a.ndim, dtype_object(leaf.a.dtype)
-    if output_nr != 0 or node.s.out_numel < 0:
+    cdef IntList* facts
+    cdef int i, nr = output_nr
+    if s.flags & FLAG_ACCUMULATE:
+        leaf = <Tensor>s.payload
+        return tuple([leaf.a.shape[i] for i in range(leaf.a.ndim)]), dtype_object(leaf.a.dtype)
+    if nr == 0 and s.out_ndim >= 0:
+        return tuple([s.out_shape[i] for i in range(s.out_ndim)]), dtype_object(s.out_dtype)
+    if s.outputs == NULL or s.outputs[nr] == NULL:
         return None
-    return node.s.out_numel, node.s.out_ndim, dtype_object(node.s.out_dtype)
+    facts = s.outputs[nr]
+    return tuple([facts.v[i] for i in range(1, facts.n)]), dtype_object(<int>facts.v[0])
 
 
 def saved_bytes(Node node not None) -> list[tuple[str, int, int]]:

@@ -51,6 +51,7 @@ cdef struct GraphTask:
     Error error               # of the first failure without the GIL
     PyObject* exception       # or the Python exception, owned
     PyObject* callbacks       # list of what queue_callback was given, owned; NULL: none
+    PyObject* values          # dict of what Python code keeps for this backward alone, owned; NULL: none
     GraphTask* next_open      # list of tasks that want workers (workers.pyx)
     NodeState* claimed_inline[64]
 

@@ -236,4 +236,6 @@ cdef void task_finish(GraphTask* t) noexcept:
         t.captures = NULL
     Py_XDECREF(t.callbacks)
     t.callbacks = NULL
+    Py_XDECREF(t.values)
+    t.values = NULL
 

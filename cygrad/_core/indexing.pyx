@@ -9,15 +9,15 @@ from libc.string cimport memset
 from cygrad._core.array cimport Array, IntList, array_decref, array_incref, array_zeros, same_shape, MAX_DIMS
 from cygrad._core.errors cimport raise_pending
 cimport cygrad._core.generated.ops_shape as ops_shape
-from cygrad._core.grad_mode cimport grad_enabled
+from cygrad._core.grad_mode cimport grad_enabled, inference_used
 from cygrad._core.index_parse cimport IndexSteps, IndexStep, parse_index, index_arrays, index_view, STEP_SELECT, STEP_SLICE
 cimport cygrad._core.kernels.indexing as kernels
 from cygrad._core.node cimport (
     Node, NodeState, NodeType, SavedTensor, saved_tensor_new, node_new, node_register, unpack_array, saved_check, val_set_int, val_set_ints)
-from cygrad._core.operation cimport ints_sizes
+from cygrad._core.operation cimport all_inference, ints_sizes
 from cygrad._core.inplace cimport inplace_check_graph, inplace_history, overlap_check, version_bump
 from cygrad._core.recording cimport edge_set, save_input, history_set, unpack_tensor, view_set
-from cygrad._core.tensor cimport Tensor, tensor_wrap, tensor_number, as_operand, needs_grad
+from cygrad._core.tensor cimport Tensor, tensor_wrap, tensor_number, as_operand, is_inference, needs_grad
 from cygrad._core.tensor import _install_methods
 from cygrad._core.writes cimport copy_, fill_
 
@@ -141,7 +141,7 @@ cdef Tensor index_tensors(Tensor self, list indices):
     with nogil:
         out = kernels.index(self.a, arrays, count)
     result = tensor_wrap(out)
-    if grad_enabled() and needs_grad(self):
+    if grad_enabled() and needs_grad(self) and not (inference_used and is_inference(self) and all_inference(indices)):
         n = node_new(type_for(index_types, count, False), 1)
         edge_set(n, 0, self, NULL)
         val_set_ints(&n.s, 0, self.a.shape, self.a.ndim)
@@ -168,7 +168,8 @@ cdef Tensor index_put(Tensor self, list indices, Tensor values, bint accumulate)
     with nogil:
         out = kernels.index_put(self.a, arrays, count, values.a, accumulate)
     result = tensor_wrap(out)
-    if grad_enabled() and (needs_grad(self) or needs_grad(values)):
+    if (grad_enabled() and (needs_grad(self) or needs_grad(values))
+            and not (inference_used and is_inference(self) and is_inference(values) and all_inference(indices))):
         if needs_grad(values):
             region = region_of(self, arrays, count)
         try:

@@ -105,8 +105,9 @@ cdef struct NodeState:
     void* block              # edges, saved and vals that are too many for the inline room
     size_t block_size
     void* task               # the number of the GraphTask that claimed `scratch`
-    Py_ssize_t out_numel     # of output 0, as are the next two: what an explicit edge to this Node can be checked against; -1: not known
-    short out_ndim
+    IntList** outputs        # what an explicit edge to this Node is checked against: for each output its dtype, then its sizes; NULL: nothing is kept here
+    int out_shape[4]         # the same for output 0, if it fits
+    short out_ndim           # -1: not known, or in `outputs`
     short out_dtype
     Scratch scratch
     Edge edges_inline[2]
@@ -146,18 +147,20 @@ cdef inline int val_set_none(NodeState* s, int k) noexcept nogil:               
     s.vals[k].i = VAL_NONE
     return 0
 cdef int val_set_ints(NodeState* s, int k, const Py_ssize_t* v, int n) except -1
+cdef int node_note_output(Node n, int output_nr, const Array* result) except -1  # what an output is like that does not fit into out_shape
 cdef int node_track(Node n) except -1                                            # let the gc see it
 cdef int node_lock_take(NodeState* s) noexcept                                   # with the GIL, which is given up while waiting; node_lock_give ends it
 cdef void node_lock_give(NodeState* s) noexcept nogil
 
 # What debugging modes want to see of every Node (anomaly.pyx): 0 almost always.
 cdef enum NodeWatch:
-    WATCH_CREATED = 1        # call node_created for each new Node
-    WATCH_VALUES = 2         # call values_recorded for each recorded result
+    WATCH_CREATED = 1        # call `created` for each new Node
+    WATCH_VALUES = 2         # call `recorded` for each recorded result, `unrecorded` for each other one
 cdef struct NodeWatcher:
     int events
     int (*created)(Node n) except -1
     int (*recorded)(Node n, int output_nr, Array* result) except -1
+    int (*unrecorded)(const char* operation, Array* result, list inputs) except -1    # inputs: of tensors, lists of them, None
 cdef NodeWatcher node_watcher
 cdef void node_release_saved(NodeState* s) noexcept nogil                        # under `lock`: drops saved Arrays, sets `released` (where anything was saved)
 cdef int node_release_with_gil(NodeState* s) noexcept                             # the same, for holders of the GIL: takes the lock itself

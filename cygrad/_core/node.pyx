@@ -147,6 +147,27 @@ cdef class Node:
             self.s.hooks = <PyObject*>created
         return hook_store(self, RemovableHandle(<object>self.s.hooks), <object>self.s.hooks, fn)
 
+    def __call__(self, *grads):
+        """The gradients of the inputs for these gradients of the outputs (None where there is none): a tuple, or what one input gets by itself.
+
+        Nothing is freed, no hook runs, no further Node does; recorded where grad mode is on. An AccumulateGrad adds to its leaf's ``.grad``. TypeError for
+        another number of gradients than outputs, or for other objects than tensors; RuntimeError if what the Node saved was freed.
+        """
+        from cygrad._core.python_node import apply_vjp
+        from cygrad._core.tensor import Tensor
+        cdef int i
+        cdef uint64_t need = <uint64_t>-1 if self.s.n_edges > 64 else 0
+        if len(grads) != self.s.n_outputs:
+            raise TypeError(f"cygrad: {self.name()}: expected {self.s.n_outputs} arguments, got {len(grads)} instead: one gradient an output")
+        for k, grad in enumerate(grads):
+            if grad is not None and not isinstance(grad, Tensor):
+                raise TypeError(f"cygrad: {self.name()}: argument {k} is not a Variable but of type {type(grad).__name__}")
+        for i in range(self.s.n_edges if need == 0 else 0):
+            if self.s.edges[i].next != NULL:
+                need |= <uint64_t>1 << i          # formulas of other inputs may lack what they read
+        found = apply_vjp(self, list(grads), need)
+        return found[0] if len(found) == 1 else tuple(found)
+
     def _sequence_nr(self) -> int:
         """Nodes made later have larger numbers; the engine runs larger ones first."""
         return self.s.sequence
@@ -210,7 +231,8 @@ cdef Node node_new(NodeType* t, int n_edges):
     s.flags = 0
     s.lock = 0
     s.released = 0
-    s.out_numel = -1
+    s.out_ndim = -1
+    s.outputs = NULL
     s.n_edges = n_edges
     s.n_saved = t.n_saved
     s.n_vals = t.n_vals
@@ -284,6 +306,36 @@ cdef int node_track(Node n) except -1:
         n.s.flags |= FLAG_TRACKED
         PyObject_GC_Track(<PyObject*>n)
     return 0
+
+
+cdef int node_note_output(Node n, int output_nr, const Array* result) except -1:
+    cdef NodeState* s = &n.s
+    cdef IntList* facts
+    cdef int i
+    if s.outputs == NULL:
+        s.outputs = <IntList**>block_alloc(s.n_outputs * sizeof(IntList*))
+        if s.outputs == NULL:
+            raise_pending()
+        memset(s.outputs, 0, s.n_outputs * sizeof(IntList*))
+    facts = <IntList*>block_alloc(sizeof(Py_ssize_t) * (result.ndim + 2))
+    if facts == NULL:
+        raise_pending()
+    facts.n = result.ndim + 1
+    facts.v[0] = result.dtype
+    memcpy(&facts.v[1], result.shape, result.ndim * sizeof(Py_ssize_t))
+    intlist_free(s.outputs[output_nr])
+    s.outputs[output_nr] = facts
+    if output_nr == 0:
+        s.out_ndim = -1
+    return 0
+
+
+cdef void outputs_free(NodeState* s) noexcept:
+    cdef int i
+    for i in range(s.n_outputs):
+        intlist_free(s.outputs[i])
+    block_free(s.outputs, s.n_outputs * sizeof(IntList*))
+    s.outputs = NULL
 
 
 # ---- saved tensors --------------------------------------------------------------------------------------------------
@@ -445,6 +497,8 @@ cdef void node_finish(NodeState* s) noexcept:
     if s.block != NULL:
         block_free(s.block, s.block_size)
         s.block = NULL
+    if s.outputs != NULL:
+        outputs_free(s)
     live_add(LIVE_NODES, -1)
     if free_count < FREE_NODES:
         s.task = free_nodes

@@ -128,6 +128,9 @@ cdef list tensors_wrap(Array** arrays, int n)                                   
 cdef Array** arrays_take(list tensors, const char* operation) except? NULL      # one reference each, in a block of memory; TypeError unless all are Tensors
 cdef void arrays_give(Array** arrays, int n) noexcept                            # gives references and block back
 cdef bint any_needs_grad(list tensors) noexcept
+cdef bint all_inference(list tensors) noexcept
+cdef int result_watched(const char* name, Tensor result, list inputs) except -1     # for node_watcher: an operation gave `result`; unrecorded, if it requires no grad
+cdef int results_watched(const char* name, list results, list inputs) except -1
 
 # In-place variants: `result` (stolen) is written into self after shape and dtype are checked; self.version is bumped.
 cdef int inplace_write(Tensor self, Array* result, const char* operation) except -1

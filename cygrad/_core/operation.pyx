@@ -8,10 +8,10 @@ from cygrad._core.errors cimport error_clear, raise_pending
 from cygrad._core.kernels.copy cimport clone, copy_into
 from cygrad._core.kernels.shape cimport infer_sizes, view_strides
 from cygrad._core.memory cimport block_alloc, block_free
-from cygrad._core.node cimport intlist_save, val_set_ints, node_register
+from cygrad._core.node cimport intlist_save, val_set_ints, node_register, node_watcher
 from cygrad._core.inplace cimport version_bump
 from cygrad._core.recording cimport edge_set
-from cygrad._core.tensor cimport needs_grad, tensor_wrap
+from cygrad._core.tensor cimport is_inference, needs_grad, tensor_wrap
 
 cdef extern from "Python.h":
     PyThreadState* PyEval_SaveThread()
@@ -301,6 +301,24 @@ cdef bint any_needs_grad(list tensors) noexcept:
         if needs_grad(<Tensor>t):
             return True
     return False
+
+
+cdef bint all_inference(list tensors) noexcept:
+    for t in tensors:
+        if not is_inference(<Tensor>t):
+            return False
+    return True
+
+
+cdef int result_watched(const char* name, Tensor result, list inputs) except -1:
+    return 0 if result.requires_grad_ else node_watcher.unrecorded(name, result.a, inputs)
+
+
+cdef int results_watched(const char* name, list results, list inputs) except -1:
+    for result in results:
+        if result is not None:
+            result_watched(name, <Tensor>result, inputs)
+    return 0
 
 
 cdef inline int category(int t) noexcept nogil:

@@ -7,7 +7,7 @@ from cygrad._core.array cimport Array, array_empty, array_view, same_shape, shap
 from cygrad._core.atomics cimport atomic_load
 from cygrad._core.dtypes cimport BOOL, ITEMSIZE, dtype_cname, is_complex_code, is_float_code
 from cygrad._core.errors cimport raise_pending
-from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled
+from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled, set_thread_modes, thread_modes
 from cygrad._core.kernels.copy cimport copy_into
 from cygrad._core.inplace cimport inplace_check_recorded, overlap_check, version_bump
 from cygrad._core.tensor cimport Tensor, array_replace, needs_grad
@@ -41,7 +41,7 @@ cdef object out_call(BindingFunction function, const char* name, PyObject** args
     cdef list left = []
     cdef Py_ssize_t i, n = nargs
     cdef object out = None
-    cdef bint mode = grad_enabled()
+    cdef int modes = thread_modes()
     cdef tuple outs, rest
     if nargs + len(names) > ROOM:
         raise TypeError(f"cygrad: {name.decode()}() takes at most {ROOM} arguments")
@@ -61,7 +61,7 @@ cdef object out_call(BindingFunction function, const char* name, PyObject** args
     for o in outs:
         if not isinstance(o, Tensor):
             raise TypeError(f"cygrad: {name.decode()}(): argument 'out' must be Tensor, not {type(o).__name__}")
-    if mode:
+    if grad_enabled():
         lost = any_gradient(outs)
         for i in range(n):
             lost = lost or any_gradient(<object>given[i])
@@ -72,7 +72,7 @@ cdef object out_call(BindingFunction function, const char* name, PyObject** args
     try:
         result = function(NULL, given, nargs, <PyObject*>rest if left else NULL)
     finally:
-        set_grad_enabled(mode)
+        set_thread_modes(modes)
     results = tuple(result) if isinstance(result, tuple) else (result,)
     if len(results) != len(outs) or (isinstance(result, tuple) != isinstance(out, (tuple, list))):
         raise TypeError(f"cygrad: {name.decode()}(): argument 'out' must be {len(results)} tensors, as many as the function returns" if isinstance(result, tuple)

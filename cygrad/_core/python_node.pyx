@@ -1,12 +1,13 @@
-# Nodes whose VJP is Python. Contract: python_node.pxd.
+# Applying one Node. Contract: python_node.pxd.
 
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc
+from cygrad._core.accumulate cimport accumulate_tensor
 from cygrad._core.array cimport Array, array_incref, array_decref
 from cygrad._core.errors cimport raise_pending
 from cygrad._core.grad_mode cimport grad_enabled
 from cygrad._core.memory cimport block_alloc, block_free
-from cygrad._core.node cimport node_of, node_register, payload_of, FLAG_PYTHON
+from cygrad._core.node cimport Node, node_of, node_register, payload_of, refuse_released, FLAG_ACCUMULATE, FLAG_PYTHON
 from cygrad._core.tensor cimport Tensor, tensor_wrap
 
 cdef dict _types = {}
@@ -37,17 +38,12 @@ cdef NodeType* python_node_type(str name, int n_outputs) except NULL:
     return t
 
 
-cdef list node_vjp(Node n, list grads, object need):
-    cdef NodeState* s = &n.s
-    cdef list out
+cdef list apply_arrays(NodeState* s, list grads, uint64_t need, bint keep_graph):
+    # The nogil form, on Tensors.
+    cdef list out = [None] * s.n_edges
     cdef Array** arrays
-    cdef size_t size
+    cdef size_t size = (s.n_outputs + s.n_edges) * sizeof(Array*)
     cdef int i, status
-    cdef uint64_t bits = need
-    if s.type.apply == NULL or s.flags & FLAG_PYTHON or grad_enabled():
-        return s.type.recorded(s, grads, bits)
-    out = [None] * s.n_edges
-    size = (s.n_outputs + s.n_edges) * sizeof(Array*)
     arrays = <Array**>block_alloc(size)
     if arrays == NULL:
         raise_pending()
@@ -56,7 +52,7 @@ cdef list node_vjp(Node n, list grads, object need):
     for i in range(s.n_edges):
         arrays[s.n_outputs + i] = NULL
     with nogil:
-        status = s.type.apply(s, arrays, arrays + s.n_outputs, bits)
+        status = apply_node(s, <void**>arrays, arrays + s.n_outputs, need, keep_graph)
     for i in range(s.n_outputs):
         array_decref(arrays[i])
     for i in range(s.n_edges):
@@ -71,6 +67,29 @@ cdef list node_vjp(Node n, list grads, object need):
     return out
 
 
-def apply_vjp(node: Node, grads: list[Tensor | None], need: int) -> list[Tensor | None]:
-    """The VJP of a Node, applied by itself: the gradients of its inputs; bit k of ``need`` asks for input k. Recorded where grad mode is on."""
-    return node_vjp(node, grads, need)
+def apply_vjp(Node node not None, grads: list[Tensor | None], need: int) -> list[Tensor | None]:
+    """The VJP of a Node, applied by itself: the gradients of its inputs; bit k of ``need`` asks for input k. Recorded where grad mode is on.
+
+    An AccumulateGrad adds to the .grad of its leaf. RuntimeError if what the Node saved was freed.
+    """
+    cdef NodeState* s = &node.s
+    cdef uint64_t bits = need
+    if s.flags & FLAG_ACCUMULATE:
+        if grads[0] is not None:
+            accumulate_tensor(s, grads[0])
+        return []
+    if s.type.apply != NULL and not s.flags & FLAG_PYTHON and not grad_enabled():
+        return apply_arrays(s, grads, bits, True)
+    if s.released:
+        refuse_released(s)
+        raise_pending()
+    if s.type.recorded != recorded_python and all_none(grads):
+        return [None] * s.n_edges
+    return s.type.recorded(s, grads, bits)
+
+
+cdef bint all_none(list grads) noexcept:
+    for g in grads:
+        if g is not None:
+            return False
+    return True

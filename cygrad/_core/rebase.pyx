@@ -16,7 +16,7 @@ from cygrad._core.atomics cimport atomic_load, unlikely
 from cygrad._core.dtypes cimport ITEMSIZE, is_complex_code
 from cygrad._core.errors cimport raise_pending
 from cygrad._core.generated cimport ops_shape
-from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled
+from cygrad._core.grad_mode cimport set_thread_modes, thread_modes, MODE_GRAD, MODE_INFERENCE
 from cygrad._core.kernels.copy cimport clone, copy_into, fill
 from cygrad._core.node cimport (
     Edge, Node, NodeState, NodeType, node_new, node_of, node_register, node_release_saved, node_track, payload_of, intlist_save, FLAG_PYTHON,
@@ -236,7 +236,7 @@ cdef int rebase_stale(Tensor view, long now) except -1:
     cdef Tensor base = <Tensor>view.base_
     cdef Node old = view.grad_fn_
     cdef Tensor again, source
-    cdef bint mode = grad_enabled()
+    cdef int modes = thread_modes()
     cdef bint retains = view.retains_grad_
     cdef bint pending = view.view_version == -2 - now
     cdef IntList sizes, strides
@@ -250,7 +250,7 @@ cdef int rebase_stale(Tensor view, long now) except -1:
         source.requires_grad_ = True
         if pending:
             source.grad_fn_ = old
-    set_grad_enabled(True)
+    set_thread_modes(modes & ~MODE_INFERENCE | MODE_GRAD)
     try:
         if view.a.dtype != base.a.dtype:
             from cygrad.views import replay
@@ -258,7 +258,7 @@ cdef int rebase_stale(Tensor view, long now) except -1:
         else:
             again = ops_shape.as_strided(source, ints_sizes(&sizes, view.a), ints_strides(&strides, view.a), offset_of(view.a))
     finally:
-        set_grad_enabled(mode)
+        set_thread_modes(modes)
     if unlikely(retains):
         retain_stop(view)
     view.hooks_ = None

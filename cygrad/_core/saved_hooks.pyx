@@ -5,7 +5,7 @@ from cpython.ref cimport Py_DECREF
 from cygrad._core.array cimport Array, array_incref, array_decref
 from cygrad._core.atomics cimport atomic_load
 from cygrad._core.errors cimport raise_pending
-from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled
+from cygrad._core.grad_mode cimport set_grad_enabled, set_thread_modes, thread_modes
 from cygrad._core.node cimport Node, NodeState, SavedArray, node_lock_give, node_lock_take, node_of, node_track, refuse_released, saved_check, FLAG_ACCUMULATE, FLAG_PYTHON
 from cygrad._core.node_hooks cimport NodeHooks, hooks_at, watchers, watched, watch, FLAG_PACKED, WATCH_SAVING, WATCH_WRITING
 from cygrad._core.recording cimport gradient_edge, save_input, unpack_tensor
@@ -38,13 +38,13 @@ cdef int watch_state() except -1:
 cdef object pack_call(object pack, Tensor t):
     # The hook sees the tensor itself, as in torch, and must not write to it. What is kept of it is an alias outside of the graph: an output that its own
     # Node kept would be a cycle.
-    cdef bint mode = grad_enabled()
+    cdef int modes = thread_modes()
     cdef long before = atomic_load(&t.version.value)
     set_grad_enabled(False)
     try:
         data = pack(t)
     finally:
-        set_grad_enabled(mode)
+        set_thread_modes(modes)
     if atomic_load(&t.version.value) != before:
         raise RuntimeError("cygrad: A saved tensor pack hook is modifying its input in place. Tensors provided as input to a pack hook can not be modified by "
                            "in-place operations: the value that forward computed with would change. Work on a clone() of it.")
@@ -191,6 +191,19 @@ def pop_default_hooks() -> None:
 def top_default_hooks() -> tuple[object, object] | None:
     """The innermost pair, or None."""
     return _state.stack[len(_state.stack) - 1] if _state.stack else None
+
+
+def default_hooks() -> object:
+    """All of this thread's saved-tensor hooks as one value, None where there are none: for a thread that goes on for it."""
+    if not _state.stack and _state.refusal is None and _state.writing is None:
+        return None
+    return list(_state.stack), _state.refusal, _state.writing
+
+
+def set_default_hooks(state: object) -> None:
+    """Give this thread the hooks that ``default_hooks`` told of."""
+    _state.stack, _state.refusal, _state.writing = ([], None, None) if state is None else state
+    watch_state()
 
 
 def disable_default_hooks(message: str | None) -> str | None:

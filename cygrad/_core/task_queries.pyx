@@ -66,6 +66,18 @@ def current_task_id() -> int:
     return -1 if t == NULL else t.id
 
 
+def task_values() -> dict[object, object]:
+    """A dict that lives as long as the backward that runs now; an empty one outside of a backward."""
+    cdef GraphTask* t = <GraphTask*>get_current()
+    if t == NULL:
+        return {}
+    if t.values == NULL:
+        created = {}
+        Py_INCREF(created)
+        t.values = <PyObject*>created
+    return <dict>t.values
+
+
 def will_run(Node node not None) -> bool:
     """Whether the backward that runs now computes a gradient for this Node. RuntimeError outside of a backward."""
     cdef Scratch* sc = task_scratch(running(), &node.s)

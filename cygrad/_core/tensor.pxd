@@ -53,6 +53,10 @@ cdef inline bint needs_grad(Tensor t) noexcept:
     # A view needs a gradient as soon as its base does: the base may have been written by something recorded since.
     return t is not None and (t.requires_grad_ or (t.base_ is not None and (<Tensor>t.base_).requires_grad_))
 
+cdef inline bint is_inference(Tensor t) noexcept:
+    # As an input of an operation: one whose inputs are all inference tensors is not recorded, as in torch.
+    return t is None or t.a.storage.inference != 0
+
 cdef struct Mutation:        # what a write to a view does: filled by rebase.pyx, one floor above
     int (*rebase_written)(Tensor view, Node written) except -1            # after an in-place operation on `view` whose Node is `written`
     int (*rebase_stale)(Tensor view, long version) except -1              # gives the view the grad_fn of now

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from math import prod
 from typing import Literal, overload
 
 import cygrad
@@ -313,33 +314,33 @@ def _cotangent_of_edge(
     """As _cotangent, by what the Node still knows of the tensor."""
     facts = output_facts(edge.node, edge.output_nr)
     if gradient is None:
-        if facts is None or facts[0] != 1:
+        if facts is None or prod(facts[0]) != 1:
             raise RuntimeError(
                 f"cygrad.autograd.{function}: grad can be implicitly created only for scalar outputs; give the "
                 f"cotangent of edge {i}"
             )
-        if not facts[2].is_floating_point:
+        if not facts[1].is_floating_point:
             raise RuntimeError(
                 f"cygrad.autograd.{function}: grad can be implicitly created only for real scalar outputs but got "
-                f"{facts[2]}; "
+                f"{facts[1]}; "
                 f"give the cotangent of edge {i}"
             )
-        return cygrad.ones((1,) * facts[1], dtype=facts[2])
+        return cygrad.ones(facts[0], dtype=facts[1])
     if facts is not None:
-        if (gradient.numel(), gradient.dim()) != facts[:2]:
+        shape, dtype = facts
+        if tuple(gradient.shape) != shape:
             raise RuntimeError(
                 f"cygrad.autograd.{function}: Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} "
-                f"and output[{i}], "
-                f"an edge to {edge.node.name()}, has {facts[0]} elements in {facts[1]} dimensions."
+                f"and output[{i}], an edge to {edge.node.name()}, has a shape of {cygrad.Size(shape)}."
             )
-        if gradient.dtype.is_complex != facts[2].is_complex:
+        if gradient.dtype.is_complex != dtype.is_complex:
             raise RuntimeError(
                 f"cygrad.autograd.{function}: For complex Tensors, both grad_output and output are required to "
                 "have the same dtype. Mismatch in dtype: "
-                f"grad_output[{i}] has a dtype of {gradient.dtype} and output[{i}] has a dtype of {facts[2]}."
+                f"grad_output[{i}] has a dtype of {gradient.dtype} and output[{i}] has a dtype of {dtype}."
             )
-        if gradient.dtype is not facts[2]:
-            gradient = gradient.to(facts[2])
+        if gradient.dtype is not dtype:
+            gradient = gradient.to(dtype)
     return gradient if create_graph else gradient.detach()
 
 
@@ -355,6 +356,8 @@ def _batched(
             "length in all of them"
         )
     (length,) = lengths
+    if length == 0:
+        raise IndexError("cygrad.autograd.grad: is_grads_batched=True needs grad_outputs with at least one row")
     rows: list[list[Tensor | None]] = []
     for row in range(length):
         cotangents = _cotangents(roots, tuple(None if b is None else b[row] for b in batches), "grad", create_graph)

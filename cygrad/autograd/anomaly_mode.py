@@ -29,8 +29,9 @@ class detect_anomaly:  # noqa: N801 (torch's name)
     the Nodes in whose backward it was recorded.
 
     ``check_nan``: a backward that gives NaN is a RuntimeError. ``check_forward``: so is (as FloatingPointError) the
-    first recorded operation whose result has a NaN or an infinity; it names the operation and the shapes. Everything
-    is much slower meanwhile. TypeError for flags that are no bools.
+    first operation whose result has a NaN or an infinity; it names the operation and the shapes. An operation that is
+    not recorded (under ``no_grad``, or of tensors that require no grad) is to blame only where its inputs are finite.
+    Everything is much slower meanwhile. TypeError for flags that are no bools.
     """
 
     def __init__(self, check_nan: bool = True, check_forward: bool = False) -> None:

@@ -10,16 +10,16 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from types import MethodType
-from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, overload, runtime_checkable
 
 from cygrad._core.function import FunctionCtx, apply_function, refuse_derivative, set_base_backward
 from cygrad._core.grad_mode import is_grad_enabled
 from cygrad._core.tensor import Tensor
 from cygrad.autograd.grad_mode import no_grad
 
-__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -153,7 +153,133 @@ class Function:
 
 
 set_base_backward(Function.backward)
-InplaceFunction = Function
+
+
+class InplaceFunction(Function):
+    """The base class that old code gives to Functions which write to their inputs: a Function like any other."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace: bool = inplace
+
+
+@runtime_checkable
+class _NamedTuple(Protocol):
+    """Any named tuple."""
+
+    @classmethod
+    def _make(cls, iterable: Iterable[object], /) -> object: ...
+
+
+class _Layout:
+    """Where the tensors of nested tuples, lists and dicts lie: what `nested` becomes when they are taken out of it."""
+
+    def __init__(self, nested: object) -> None:
+        self.tensors: list[Tensor] = []
+        self._shape: object = self._take(nested)
+
+    def _take(self, value: object) -> object:
+        if isinstance(value, Tensor):
+            self.tensors.append(value)
+            return _HOLE
+        if isinstance(value, tuple | list):
+            items = [self._take(item) for item in value]
+            if isinstance(value, list):
+                return items
+            return type(value)._make(items) if isinstance(value, _NamedTuple) else tuple(items)
+        if isinstance(value, dict):
+            return {key: self._take(item) for key, item in value.items()}
+        return value
+
+    def filled(self, flat: Iterable[object]) -> object:
+        """The nested value again, with these in the places of the tensors."""
+        return self._fill(self._shape, iter(flat))
+
+    def _fill(self, shape: object, left: Iterator[object]) -> object:
+        if shape is _HOLE:
+            return next(left)
+        if isinstance(shape, tuple | list):
+            items = [self._fill(item, left) for item in shape]
+            if isinstance(shape, list):
+                return items
+            return type(shape)._make(items) if isinstance(shape, _NamedTuple) else tuple(items)
+        if isinstance(shape, dict):
+            return {key: self._fill(item, left) for key, item in shape.items()}
+        return shape
+
+
+_HOLE = object()
+
+
+def _leaves(nested: object) -> Iterator[object]:
+    """What lies in nested tuples, lists and dicts, in order: tensors, None and everything else."""
+    if isinstance(nested, tuple | list):
+        for item in nested:
+            yield from _leaves(item)
+    elif isinstance(nested, dict):
+        for item in nested.values():
+            yield from _leaves(item)
+    else:
+        yield nested
+
+
+class _Nesting:
+    """What the calls of one NestedIOFunction need to know of each other."""
+
+    def __init__(self, owner: type[NestedIOFunction], inputs: _Layout) -> None:
+        self.owner: type[NestedIOFunction] = owner
+        self.inputs: _Layout = inputs
+        self.outputs: _Layout | None = None
+
+
+class NestedIOFunction(Function):
+    """A Function whose arguments and results may be nested tuples, lists and dicts of tensors.
+
+    A subclass defines ``forward_extended(ctx, *args)``, which gets the arguments of ``apply`` as they are, and
+    ``backward_extended(ctx, *grads)``, which gets one gradient (nested like it) an output and returns, nested like the
+    arguments, one gradient a tensor in them. A subclass that defines ``forward`` and ``backward`` is a plain Function.
+    """
+
+    def forward_extended(self, *args: Any) -> Any:  # noqa: ANN401
+        """The value, computed from nested arguments; the first parameter is the context."""
+        raise NotImplementedError("cygrad: You must implement forward_extended for a custom NestedIOFunction.")
+
+    def backward_extended(self, *grads: Any) -> Any:  # noqa: ANN401
+        """The gradients, nested like the arguments; the first parameter is the context."""
+        raise NotImplementedError("cygrad: You must implement backward_extended for a custom NestedIOFunction.")
+
+    @staticmethod
+    def forward(ctx: Any, *args: Any) -> Any:  # noqa: ANN401
+        """Runs forward_extended on the nested arguments and gives its tensors one after the other."""
+        nesting: _Nesting
+        nesting, *tensors = args
+        ctx._nesting = nesting
+        made = nesting.owner.forward_extended(ctx, *cast("tuple[object, ...]", nesting.inputs.filled(tensors)))
+        nesting.outputs = _Layout(made)
+        return tuple(nesting.outputs.tensors)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> Any:  # noqa: ANN401
+        """Runs backward_extended on the nested gradients and gives those of the tensors one after the other."""
+        nesting: _Nesting = ctx._nesting
+        assert nesting.outputs is not None
+        nested = nesting.outputs.filled(grads)
+        found = nesting.owner.backward_extended(ctx, *(nested if isinstance(nested, tuple) else (nested,)))
+        return (None, *_leaves(found))
+
+    @_Apply
+    @staticmethod
+    def apply(owner: type[NestedIOFunction], *args: object, **kwargs: object) -> object:
+        """Run the Function on nested arguments; see Function.apply."""
+        if owner.forward is not NestedIOFunction.forward:
+            return MethodType(Function.__dict__["apply"]._function, owner)(*args, **kwargs)
+        if kwargs:
+            raise TypeError(f"cygrad: {owner.__name__}.apply: a NestedIOFunction takes no keyword arguments")
+        inputs = _Layout(args)
+        nesting = _Nesting(owner, inputs)
+        flat = apply_function(owner, owner.__name__ + "Backward", (nesting, *inputs.tensors), False)
+        assert nesting.outputs is not None and isinstance(flat, tuple)
+        return nesting.outputs.filled(flat)
 
 
 def once_differentiable(fn: Callable[_P, _R]) -> Callable[_P, _R]:

@@ -335,27 +335,37 @@ class inference_mode:  # noqa: N801 - torch's name
 class _Switch:
     """A mode that is set at once, and set back at the end where it is used as a context manager."""
 
-    __slots__ = ("_outer",)
+    __slots__ = ("_on", "_outer")
     _bit: ClassVar[int]
+    _on: bool
     _outer: int
 
     def __init__(self, on: bool, name: str) -> None:
         if not isinstance(on, bool):
             raise TypeError(f"{name}(): argument 'mode' must be bool, not {type(on).__name__}")
+        self._on = on
         self._outer = _modes()
-        _set_modes(self._outer | self._bit if on else self._outer & ~self._bit)
+        self.__enter__()
 
     def __enter__(self) -> None:
-        """Nothing is left to do: the constructor has set the mode."""
+        """Sets the mode, as the constructor did."""
+        _set_modes(_modes() | self._bit if self._on else _modes() & ~self._bit)
 
     def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         _set_modes(_modes() & ~self._bit | self._outer & self._bit)
+
+    def __call__(self, orig_func: _FuncT) -> _FuncT:
+        """Decorates a function, generator or coroutine function; the mode is set back to what it was until a call."""
+        change = (0, self._bit) if self._on else (self._bit, 0)
+        self.__exit__(None, None, None)
+        return _decorate(orig_func, change, type(self).__name__)
 
 
 class set_multithreading_enabled(_Switch):  # noqa: N801 - torch's name
     """Whether backwards that this thread starts may use worker threads; they may, at first.
 
-    Acts at once, and until the end of a `with` block. TypeError unless `mode` is a bool.
+    Acts at once, and until the end of a `with` block; as a decorator, during calls alone. TypeError unless `mode` is a
+    bool.
     """
 
     __slots__ = ()

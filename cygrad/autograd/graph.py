@@ -7,17 +7,17 @@ managers. Nothing here costs anything while no context is entered.
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from types import TracebackType
 from typing import ClassVar, Generic, Literal, TypeVar, overload
 
 from cygrad._core.device import device
 from cygrad._core.node import Node
 from cygrad._core.saved_hooks import disable_default_hooks, pop_default_hooks, push_default_hooks, watch_writes
-from cygrad._core.task_queries import current_task_id, will_run
+from cygrad._core.task_queries import task_values, will_run
 from cygrad._core.tensor import Tensor
 from cygrad.autograd.edges import (
     GradientEdge,
@@ -121,22 +121,21 @@ class _Mutations:
     """What ``allow_mutation_on_saved_tensors`` gives: the saved tensors it watches, by the memory they lie in."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, weakref.WeakSet[_Kept]] = {}
+        self._all: weakref.WeakSet[_Kept] = weakref.WeakSet()
+        self._unwritten: dict[int, weakref.WeakSet[_Kept]] = {}
         self._open: bool = True
 
     def clear(self) -> None:
         """Forget every saved tensor: a backward that needs one is refused from now on."""
-        for kept in self._all():
+        for kept in self._all:
             kept.tensor = None
-        self._kept.clear()
-
-    def _all(self) -> list[_Kept]:
-        return [kept for group in self._kept.values() for kept in group]
+        self._all.clear()
+        self._unwritten.clear()
 
     def _pack(self, tensor: Tensor) -> _Kept:
         kept = _Kept(tensor.detach())
-        group = self._kept.setdefault(tensor.untyped_storage().data_ptr(), weakref.WeakSet())
-        group.add(kept)
+        self._all.add(kept)
+        self._unwritten.setdefault(tensor.untyped_storage().data_ptr(), weakref.WeakSet()).add(kept)
         return kept
 
     def _unpack(self, kept: _Kept) -> Tensor:
@@ -148,19 +147,13 @@ class _Mutations:
         return kept.tensor
 
     def _write(self, tensor: Tensor) -> None:
-        group = self._kept.pop(tensor.untyped_storage().data_ptr(), None)
+        group = self._unwritten.pop(tensor.untyped_storage().data_ptr(), None)
         for kept in group or ():
             if kept.tensor is not None:
                 kept.tensor = kept.tensor.clone()
 
 
-class _Allowing(threading.local):
-    """Whether this thread is inside of the context."""
-
-    now: bool = False
-
-
-_allowing = _Allowing()
+_allowing: ContextVar[bool] = ContextVar("allow_mutation_on_saved_tensors", default=False)
 
 
 @contextmanager
@@ -171,17 +164,17 @@ def allow_mutation_on_saved_tensors() -> Iterator[_Mutations]:
     AssertionError otherwise; so must writing, by operations of cygrad. The context manager gives an object whose
     ``clear()`` drops what was saved. RuntimeError for nested contexts.
     """
-    if _allowing.now:
+    if _allowing.get():
         raise RuntimeError("cygrad: allow_mutation_on_saved_tensors contexts cannot be nested")
     mutations = _Mutations()
     with saved_tensors_hooks(mutations._pack, mutations._unpack):
-        _allowing.now = True
+        outside = _allowing.set(True)
         watch_writes(mutations._write)
         try:
             yield mutations
         finally:
             watch_writes(None)
-            _allowing.now = False
+            _allowing.reset(outside)
             mutations._open = False
             mutations.clear()
 
@@ -233,25 +226,32 @@ def register_multi_grad_hook(
     return _MultiHandle([t.register_hook(hook) for t, hook in zip(watched, hooks, strict=True)])
 
 
+class _Arrived:
+    """The gradients that one backward has brought so far, and how many are missing."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self.gradients: list[Tensor | None] = [None] * len(nodes)
+        self.missing: int = sum(will_run(node) for node in nodes)
+
+
+# What a hook remembers of one backward lies with that backward (task_values), which drops it at its end, failed or not.
+
+
 def _all_hooks(tensors: tuple[Tensor, ...], fn: _AllHook) -> list[Callable[[Tensor], None]]:
     nodes = [_gradient_node(t) for t in tensors]
-    lock = threading.Lock()
-    arrived: dict[int, tuple[list[Tensor | None], list[int]]] = {}  # backward -> gradients so far, how many are missing
+    key = object()
 
     def hook_of(position: int) -> Callable[[Tensor], None]:
         def hook(grad: Tensor) -> None:
-            task = current_task_id()
-            with lock:
-                if task not in arrived:
-                    arrived[task] = ([None] * len(tensors), [sum(will_run(node) for node in nodes)])
-                gradients, missing = arrived[task]
-                gradients[position] = grad
-                missing[0] -= 1
-                complete = missing[0] == 0
-                if complete:
-                    del arrived[task]
-            if complete:
-                fn(gradients)
+            values = task_values()
+            arrived = values.get(key)
+            if not isinstance(arrived, _Arrived):
+                arrived = values[key] = _Arrived(nodes)
+            arrived.gradients[position] = grad
+            arrived.missing -= 1
+            if arrived.missing == 0:
+                del values[key]
+                fn(arrived.gradients)
 
         return hook
 
@@ -259,16 +259,13 @@ def _all_hooks(tensors: tuple[Tensor, ...], fn: _AllHook) -> list[Callable[[Tens
 
 
 def _any_hooks(tensors: tuple[Tensor, ...], fn: _AnyHook) -> list[Callable[[Tensor], None]]:
-    lock = threading.Lock()
-    seen: set[int] = set()
+    key = object()
 
     def hook(grad: Tensor) -> None:
-        task = current_task_id()
-        with lock:
-            if task in seen:
-                return
-            seen.add(task)
-        fn(grad)
+        values = task_values()
+        if key not in values:
+            values[key] = True
+            fn(grad)
 
     return [hook] * len(tensors)
 

@@ -13,19 +13,19 @@ backward on that.
 
 from __future__ import annotations
 
-import threading
 import traceback
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import Generic, NamedTuple, TypeVar, cast
 
 import cygrad
 from cygrad._core.device import device
 from cygrad._core.dtypes import dtype
 from cygrad._core.function import FunctionCtx
-from cygrad._core.task_queries import current_task_id, task_is_pruned
+from cygrad._core.task_queries import task_is_pruned, task_values
 from cygrad._core.tensor import Tensor
 from cygrad.autograd import backward
 from cygrad.autograd.function import Function
@@ -51,14 +51,9 @@ class CheckpointError(RuntimeError):
     """The recomputation did not save what the forward saved: the function depends on something that changed."""
 
 
-class _Settings(threading.local):
-    """What the context managers below set, for each thread."""
-
-    early_stop: bool | None = None
-    debug: bool | None = None
-
-
-_settings = _Settings()
+# What the context managers below set; None: what the call of checkpoint says.
+_early_stop: ContextVar[bool | None] = ContextVar("set_checkpoint_early_stop", default=None)
+_debug: ContextVar[bool | None] = ContextVar("set_checkpoint_debug_enabled", default=None)
 
 
 @contextmanager
@@ -67,23 +62,21 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
     It overrides the argument ``early_stop``.
     """
-    earlier = _settings.early_stop
-    _settings.early_stop = enable
+    outside = _early_stop.set(enable)
     try:
         yield
     finally:
-        _settings.early_stop = earlier
+        _early_stop.reset(outside)
 
 
 @contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
     """Context that switches the debug mode of checkpoints made in it; None leaves it to their ``debug``."""
-    earlier = _settings.debug
-    _settings.debug = enabled
+    outside = _debug.set(enabled)
     try:
         yield
     finally:
-        _settings.debug = earlier
+        _debug.reset(outside)
 
 
 def noop_context_fn() -> _Contexts:
@@ -140,8 +133,9 @@ def checkpoint(
             f"cygrad.utils.checkpoint: determinism_check should be one of ['default', 'none'], but got "
             f"{determinism_check}"
         )
-    stop = early_stop if _settings.early_stop is None else _settings.early_stop
-    traced = debug if _settings.debug is None else _settings.debug
+    stop_set, debug_set = _early_stop.get(), _debug.get()
+    stop = early_stop if stop_set is None else stop_set
+    traced = debug if debug_set is None else debug_set
     inside, again = context_fn()
     if not cygrad.is_grad_enabled():
         with inside:
@@ -225,15 +219,18 @@ class _Facts(NamedTuple):
 
 
 class _Place:
-    """The place-holder of one saved tensor; after a recomputation, for each backward that asks, the tensor."""
+    """The place-holder of one saved tensor."""
 
-    __slots__ = ("__weakref__", "facts", "number", "origin", "tensors")
+    __slots__ = ("__weakref__", "facts", "number", "origin")
 
     def __init__(self, number: int, facts: _Facts | None, origin: str) -> None:
         self.number: int = number
         self.facts: _Facts | None = facts
         self.origin: str = origin
-        self.tensors: dict[int, Tensor] = {}
+
+
+class _Recomputed(weakref.WeakKeyDictionary[_Place, Tensor]):
+    """What one recomputation saved, as long as a Node still has its place-holder."""
 
 
 class _Recomputation(Generic[_R]):
@@ -287,7 +284,6 @@ class _Frame:
         self.early_stop: bool = early_stop
         self.forward_completed: bool = False
         self.places: list[weakref.ref[_Place]] = []
-        self.done: set[int] = set()
         tensors = [a for a in args if isinstance(a, Tensor)]
         self.others: list[object] = [_HOLE if isinstance(a, Tensor) else a for a in args]
         self.needs: list[bool] = [t.requires_grad for t in tensors]
@@ -301,11 +297,11 @@ class _Frame:
 
     def unpack(self, place: _Place) -> Tensor:
         """The tensor of a place-holder, for the backward that runs now."""
-        task = current_task_id()
-        key = task if task >= 0 else -2
-        if key == -2 or key not in self.done:
-            self.recompute(key)
-        found = place.tensors.pop(key, None)
+        values = task_values()
+        made = values.get(self)
+        if not isinstance(made, _Recomputed):
+            made = values[self] = self.recompute()
+        found = made.pop(place, None)
         if found is None:
             raise CheckpointError(
                 "cygrad.utils.checkpoint: Unpack is being triggered for a tensor that was either never recomputed, "
@@ -315,22 +311,17 @@ class _Frame:
             )
         return found
 
-    def recompute(self, key: int) -> None:
-        """Run the function again; what it saves goes to the place-holders."""
-        run = _Run(self, key)
-        for reference in self.places:
-            place = reference()
-            if place is not None:
-                place.tensors.pop(key, None)
+    def recompute(self) -> _Recomputed:
+        """Run the function again, and give what it saves."""
+        run = _Run(self)
         try:
             with saved_tensors_hooks(run.pack, run.unpack):
                 self.again(self.arguments())
         except _Stop as stop:
             if stop.args[0] is not run:
                 raise
-        if key != -2:
-            self.done.add(key)
         self.compare(run)
+        return run.made
 
     def arguments(self) -> tuple[object, ...]:
         """The arguments of the call: the tensors cut off from the graph, as leaves."""
@@ -373,9 +364,9 @@ class _Saving:
 class _Run:
     """One recomputation: hooks that collect what it saves."""
 
-    def __init__(self, frame: _Frame, key: int) -> None:
+    def __init__(self, frame: _Frame) -> None:
         self.frame: weakref.ref[_Frame] = weakref.ref(frame)
-        self.key: int = key
+        self.made: _Recomputed = _Recomputed()
         self.count: int = 0
         self.surplus: bool = False
         self.differences: list[str] = []
@@ -396,7 +387,7 @@ class _Run:
         place = frame.places[self.count]()
         self.count += 1
         if place is not None:
-            place.tensors[self.key] = tensor.detach()
+            self.made[place] = tensor.detach()
             facts = _Facts.of(tensor) if frame.check else None
             if facts != place.facts:
                 self.differences.append(
