@@ -18,10 +18,14 @@ _COMPILED = {".so", ".pyd"}
 def installed_size(distribution: str) -> int:
     """Bytes of the files that the distribution itself installed, without its dependencies and without bytecode.
 
-    Raises importlib.metadata.PackageNotFoundError where it is not installed as a distribution.
+    Of a source tree or an editable installation, which lists other files than an installation would have: those of the
+    package of the same name that a wheel ships. Raises importlib.metadata.PackageNotFoundError where the distribution
+    is not installed.
     """
-    files = importlib.metadata.distribution(distribution).files or []
-    paths = (Path(str(file.locate())) for file in files if file.suffix != ".pyc")
+    found = importlib.metadata.distribution(distribution)
+    if found.read_text("RECORD") is None or '"editable": true' in (found.read_text("direct_url.json") or ""):
+        return sum(path.stat().st_size for path, _ in package_files(distribution))
+    paths = (Path(str(file.locate())) for file in found.files or [] if file.suffix != ".pyc")
     return sum(path.stat().st_size for path in paths if path.is_file())
 
 
