@@ -2,41 +2,23 @@
 #
 # Why by hand: the comparisons as such have no gradient, but a recorded tensor that is overwritten has one, which is zero.
 
-from libc.stdint cimport uint64_t
 from libc.string cimport memset
-from cygrad._core.array cimport Array, array_incref, array_zeros, WRAPPED
+from cygrad._core.array cimport array_incref, WRAPPED
 from cygrad._core.generated cimport ops_comparison as co
 from cygrad._core.grad_mode cimport grad_enabled
-from cygrad._core.node cimport Node, NodeState, NodeType, node_new, node_register
+from cygrad._core.node cimport Node, NodeType, node_new, node_register
 from cygrad._core.operation cimport inplace_write
 from cygrad._core.inplace cimport inplace_check_recorded, inplace_history, overlap_check
 from cygrad._core.recording cimport edge_set
 from cygrad._core.tensor cimport Tensor, as_operand, needs_grad
 from cygrad._core.tensor import _install_methods
-from cygrad._core.writes cimport zeros_like_array
+from cygrad._core.writes cimport apply_zeros, recorded_zeros
 
 ctypedef Tensor (*Comparison)(Tensor a, Tensor b)
 
 cdef NodeType types[12]          # of a number, then of a tensor, for each comparison
 cdef Comparison comparisons[6]
 cdef const char* names[6]
-
-
-cdef int apply_zeros(NodeState* s, Array** gin, Array** gout, uint64_t need) noexcept nogil:
-    cdef int k
-    if gin[0] == NULL:
-        return 0
-    for k in range(s.n_edges):
-        if need >> k & 1:
-            gout[k] = array_zeros(gin[0].dtype, gin[0].ndim, gin[0].shape)
-            if gout[k] == NULL:
-                return -1
-    return 0
-
-
-cdef list recorded_zeros(NodeState* s, list grads, uint64_t need):
-    cdef Tensor grad = grads[0]
-    return [zeros_like_array(grad.a) if need >> k & 1 else None for k in range(s.n_edges)]
 
 
 cdef Tensor compare_(Tensor self, object other, int which):

@@ -9,9 +9,8 @@ import math
 import numpy
 
 cimport numpy as cnp
-from libc.stdint cimport uint64_t
 from libc.string cimport memset
-from cygrad._core.array cimport Array, CONTIGUOUS, array_decref, array_empty, array_empty_like, array_zeros, broadcast_shape
+from cygrad._core.array cimport Array, CONTIGUOUS, array_decref, array_empty, array_empty_like, broadcast_shape
 from cygrad._core.dtypes cimport (
     BOOL, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, UINT8, default_dtype, dtype_cname, dtype_object, is_complex_code,
     is_float_code, is_integral_code)
@@ -20,11 +19,12 @@ from cygrad._core.from_data cimport scalar_of
 from cygrad._core.generator cimport numpy_generator
 from cygrad._core.grad_mode cimport grad_enabled
 from cygrad._core.ndarray cimport ndarray_from_array
-from cygrad._core.node cimport Node, NodeState, NodeType, node_new, node_register
+from cygrad._core.node cimport Node, NodeType, node_new, node_register
 from cygrad._core.sizes cimport check_place, check_requires_grad, dtype_or, finish, finish_out, parse_size, parse_size_sequence
 from cygrad._core.inplace cimport inplace_check, inplace_history, version_bump
 from cygrad._core.recording cimport edge_set, history_set
 from cygrad._core.tensor cimport Tensor, tensor_wrap
+from cygrad._core.writes cimport apply_zeros, recorded_zeros
 
 from cygrad._core.creation import empty_like
 from cygrad._core.tensor import _install_methods
@@ -47,34 +47,13 @@ NAMES[:] = ["UniformBackward0", "NormalBackward0", "NormalBackward1", "NormalBac
             "LogNormalBackward0"]
 
 
-cdef int apply_zero(NodeState* s, Array** gin, Array** gout, uint64_t need) noexcept nogil:
-    cdef int k
-    if gin[0] == NULL:
-        return 0
-    for k in range(s.n_edges):
-        if need >> k & 1:
-            gout[k] = array_zeros(gin[0].dtype, gin[0].ndim, gin[0].shape)
-            if gout[k] == NULL:
-                return -1
-    return 0
-
-
-cdef list recorded_zero(NodeState* s, list grads, uint64_t need):
-    cdef Array* g
-    cdef int k
-    if grads[0] is None:
-        return [None] * s.n_edges
-    g = (<Tensor>grads[0]).a
-    return [tensor_wrap(array_zeros(g.dtype, g.ndim, g.shape)) if need >> k & 1 else None for k in range(s.n_edges)]
-
-
 cdef int register_nodes() except -1:
     cdef int k
     memset(types, 0, sizeof(types))
     for k in range(N_KINDS):
         types[k].name = NAMES[k]
-        types[k].apply = apply_zero
-        types[k].recorded = recorded_zero
+        types[k].apply = apply_zeros
+        types[k].recorded = recorded_zeros
         types[k].n_outputs = 1
         node_register(&types[k])
     return 0

@@ -40,15 +40,26 @@ cdef int apply_copy(NodeState* s, Array** gin, Array** gout, uint64_t need) noex
 
 cdef list recorded_copy(NodeState* s, list grads, uint64_t need):
     cdef Tensor grad = grads[0]
+    if grad is None:
+        return [None] * s.n_edges
     return [zeros_like_array(grad.a) if need & 1 else None, grad if need & 2 else None][:s.n_edges]
 
 
-cdef int apply_zero(NodeState* s, Array** gin, Array** gout, uint64_t need) noexcept nogil:
-    return apply_copy(s, gin, gout, need & 1)
+cdef int apply_zeros(NodeState* s, Array** gin, Array** gout, uint64_t need) noexcept nogil:
+    cdef int k
+    if gin[0] == NULL:
+        return 0
+    for k in range(s.n_edges):
+        if need >> k & 1:
+            gout[k] = array_zeros(gin[0].dtype, gin[0].ndim, gin[0].shape)
+            if gout[k] == NULL:
+                return -1
+    return 0
 
 
-cdef list recorded_zero(NodeState* s, list grads, uint64_t need):
-    return recorded_copy(s, grads, need & 1)
+cdef list recorded_zeros(NodeState* s, list grads, uint64_t need):
+    cdef Tensor grad = grads[0]
+    return [zeros_like_array(grad.a) if grad is not None and need >> k & 1 else None for k in range(s.n_edges)]
 
 
 # ---- operations -------------------------------------------------------------------------------------------------------
@@ -162,8 +173,8 @@ cdef int set_type(NodeType* t, const char* name, bint sources) except -1:
     memset(t, 0, sizeof(NodeType))
     t.name = name
     t.n_outputs = 1
-    t.apply = apply_copy if sources else apply_zero
-    t.recorded = recorded_copy if sources else recorded_zero
+    t.apply = apply_copy if sources else apply_zeros
+    t.recorded = recorded_copy if sources else recorded_zeros
     return node_register(t)
 
 set_type(&NT_copy, b"CopyBackwards", True)
