@@ -1,7 +1,7 @@
 # Generator: torch's interface on numpy.random.PCG64 (M. O'Neill, "PCG: a family of simple fast space-efficient statistically good algorithms for random
 # number generation", 2014). Streams differ from torch's for the same seed; everything else is as there. Contract: generator.pxd.
 
-import secrets
+import os
 import struct
 
 import numpy
@@ -29,9 +29,14 @@ cdef class Generator:
 
     def __init__(self, device: object = "cpu") -> None:
         device_usable(device)
-        self.bits = numpy.random.PCG64(DEFAULT_SEED)
-        self.numpy = numpy.random.Generator(self.bits)
         self.first_seed = DEFAULT_SEED
+
+    cdef object stream(self):
+        if self.numpy is None:
+            import numpy.random          # here, since it takes a third as long to import as the rest of NumPy
+            self.bits = numpy.random.PCG64(self.first_seed)
+            self.numpy = numpy.random.Generator(self.bits)
+        return self.numpy
 
     @property
     def device(self) -> object:
@@ -49,12 +54,12 @@ cdef class Generator:
         if not -(1 << 63) <= value <= MASK:
             raise ValueError(f"cygrad.Generator.manual_seed: Overflow when unpacking long long: the seed must lie in [-2**63, 2**64), got {seed}")
         self.first_seed = value & MASK
-        self.bits.state = numpy.random.PCG64(self.first_seed).state
+        self.numpy = None
         return self
 
     def seed(self) -> int:
         """Start from a seed that the operating system chooses; returns it."""
-        self.manual_seed(secrets.randbits(64))
+        self.manual_seed(int.from_bytes(os.urandom(8), "little"))
         return self.first_seed
 
     def initial_seed(self) -> int:
@@ -66,6 +71,7 @@ cdef class Generator:
         cdef Py_ssize_t n = layout.size
         cdef Array* a
         cdef bytes packed
+        self.stream()
         state = self.bits.state
         inner = state["state"]
         packed = layout.pack(MAGIC, inner["state"] & MASK, inner["state"] >> 64, inner["inc"] & MASK, inner["inc"] >> 64, state["has_uint32"],
@@ -92,6 +98,7 @@ cdef class Generator:
         magic, low, high, inc_low, inc_high, has_uint32, uinteger, seed = layout.unpack(packed)
         if magic != MAGIC or not inc_low & 1:
             raise RuntimeError("cygrad.Generator.set_state: these bytes are no state of a cygrad generator")
+        self.stream()
         self.bits.state = {"bit_generator": "PCG64", "state": {"state": low | high << 64, "inc": inc_low | inc_high << 64},
                            "has_uint32": has_uint32, "uinteger": uinteger}
         self.first_seed = seed
@@ -99,6 +106,8 @@ cdef class Generator:
     def clone_state(self) -> Generator:
         """A new generator with this one's state."""
         cdef Generator other = Generator()
+        self.stream()
+        other.stream()
         other.bits.state = self.bits.state
         other.first_seed = self.first_seed
         return other
@@ -124,10 +133,10 @@ def _rebuild_generator(packed: bytes) -> Generator:
 
 cdef object numpy_generator(object generator, const char* operation):
     if generator is None:
-        return default_generator.numpy
+        return default_generator.stream()
     if type(generator) is not Generator:
         raise TypeError(f"cygrad.{operation.decode()}(): argument 'generator' must be cygrad.Generator, not {type(generator).__name__}")
-    return (<Generator>generator).numpy
+    return (<Generator>generator).stream()
 
 
 default_generator = Generator()
