@@ -6,6 +6,7 @@ Why it exists: this is the code that runs for every operation a user calls; it m
 from __future__ import annotations
 
 from codegen.formula import AsArray, Call, Constant, Expression, Variable, walk
+from codegen.forward_calls import after_write, before_write, give_tangents, jvp_type
 from codegen.schema import Argument, Kind, TableError
 from codegen.table import Operation, SavedValue, Table, fact_name
 from codegen.writer import (
@@ -37,6 +38,10 @@ from cygrad._core.array cimport (
     Array, IntList, array_incref, array_decref, scalar_bool, scalar_int, scalar_double, scalar_complex)
 from cygrad._core.dtypes cimport is_complex_code, is_float_code
 from cygrad._core.errors cimport raise_pending, error_pending, fail, ERR_RUNTIME
+from cygrad._core.atomics cimport unlikely
+from cygrad._core.forward cimport (
+    forward_open, forward_on, boxed, any_boxed, forward_refuse, tangent_set, tangents_set, tangent_set_view,
+    tangents_set_views, tangent_write, written_old)
 from cygrad._core.grad_mode cimport grad_enabled, inference_used
 from cygrad._core.node cimport (
     Node, NodeState, NodeType, node_new, node_watcher, unpack_array, saved_check, val_set_int, val_set_float,
@@ -184,6 +189,8 @@ class OpsEmitter:
             value_kinds = "".join(VAL_KINDS[v.kind] for v in o.values)
             outputs = max(len(o.outputs), 1)
             self.body.append(f"cdef NodeType NT_{o.identifier}")
+            if o.tangents is not None:
+                self.pxd.append(jvp_type(o))
             self.setup.append(
                 f'node_type_set(&NT_{o.identifier}, b"{o.node}", {apply}, {outputs}, '
                 f'b"{saved}", b"{kinds}", b"{values}", b"{value_kinds}")'
@@ -391,6 +398,7 @@ class OpsEmitter:
                 lines.append(f"view_set(result_, {local(o.signature.arguments[0].name)})")
         if o.gradients:
             lines += self.record(o, declarations, several)
+            lines += give_tangents(o)
         lines += [*self.watch(o, several), "return result_"]
 
     def run_forward(self, o: Operation, declarations: list[str]) -> list[str]:
@@ -685,6 +693,7 @@ class OpsEmitter:
                 for a in o.signature.arguments[1:]
                 if a.kind is Kind.TENSOR
             ]
+        lines += before_write(o, declarations)
         if o.gradients:
             # inputs are saved before the write, so that one which is the written tensor itself is stale at once
             declarations.append("cdef Node n_ = None")
@@ -702,6 +711,7 @@ class OpsEmitter:
             if saved:
                 saved.append(f"inplace_saved({this}, n_)")
             lines += ["if n_ is not None:", *indented([f"inplace_history({this}, n_)", *saved])]
+        lines += after_write(o)
         others = ", ".join(local(a.name) for a in o.signature.arguments[1:] if a.kind.is_array)
         lines += ["if node_watcher.events & WATCH_VALUES:", f"    result_watched({name}, {this}, [{others}])"]
         lines.append(f"return {this}")

@@ -1,4 +1,4 @@
-"""Writes recorded_<family>.pyx: the VJPs on Tensors, which the engine runs when the backward itself is recorded.
+"""Writes recorded_<family>.pyx: the VJPs on Tensors, which a backward with create_graph runs, and the JVPs.
 
 Why apart from ops_<family>: the formulas of one family call operations of every other; these modules are imported
 when all operations exist.
@@ -6,6 +6,7 @@ when all operations exist.
 
 from __future__ import annotations
 
+from codegen.emit_forward import emit_jvp
 from codegen.emit_ops import indented, missing_text, saved_numbers, uses
 from codegen.formula import Expression
 from codegen.schema import Kind
@@ -18,6 +19,8 @@ HEAD = (
 from libc.stdint cimport uint64_t
 from cygrad._core.array cimport Array, IntList
 from cygrad._core.dtypes cimport is_complex_code, is_float_code
+from cygrad._core.forward cimport forward_pause, tangent_add, tangent_fresh, tangent_of, tangents_of
+from cygrad._core.grad_mode cimport set_thread_modes
 from cygrad._core.node cimport NodeState
 from cygrad._core.operation cimport *
 from cygrad._core.geometry cimport *
@@ -42,6 +45,9 @@ class RecordedEmitter:
         for operation in self.table.of_family(self.family):
             if operation.gradients:
                 self.operation(operation)
+            if operation.tangents is not None:
+                self.body += emit_jvp(self.module, operation)
+                self.setup.append(f"NT_{operation.identifier}.jvp = <void*>jvp_{operation.identifier}")
         if not self.setup:
             return ""
         types = ", ".join(f"NT_{o.identifier}" for o in self.table.of_family(self.family) if o.gradients)

@@ -15,6 +15,7 @@ import yaml
 
 from codegen.formula import Call, Expression, Fact, Function, Parser, Variable, walk
 from codegen.kernels import Kernel
+from codegen.results import Tangents, read_result
 from codegen.schema import Argument, Kind, Signature, TableError, parse_signature, split_commas
 
 KEYS = {
@@ -42,6 +43,7 @@ KEYS = {
     "refuses",
     "hides",
     "checks",
+    "result",
 }
 # torch gives these functions no out= argument; nor views, lists of results and flags.
 WITHOUT_OUT = frozenset(
@@ -220,6 +222,7 @@ class Operation:
     missing: bool = False  # torch has no derivative: the node refuses
     exact: frozenset[str] = frozenset()
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    tangents: Tangents | None = None  # how forward mode goes through it; None: nothing to differentiate, or refused
     doc: str = ""
 
     @property
@@ -571,6 +574,24 @@ def read_gradients(operation: Operation, scope: Mapping[str, Kind], resolve: obj
         elif not composed and argument.name not in nondiff and nondiff != ("all",):
             with _Context(raw):
                 raise TableError(f"the input {argument.name!r} has no formula; give one, or list it under nondiff")
+    with _Context(raw, "result"):
+        given = raw.values.get("result")
+        if (given is None) != (not operation.gradients or operation.missing):
+            raise TableError(
+                "a differentiable operation needs `result:`, the tangent of its result"
+                if given is None
+                else "only operations with derivatives have tangents"
+            )
+        if given is not None:
+            operation.tangents = read_result(
+                given,
+                {n: k for n, k in scope.items() if n in operation.gradients},
+                {**scope, **dict.fromkeys(operation.outputs or ("result",), Kind.TENSOR)},
+                operation.outputs,
+                operation.differentiable_outputs,
+                resolve,
+                operation.choices,
+            )
     with _Context(raw, "exact"):
         exact = raw.names("exact")
         operation.exact = frozenset(operation.edges if exact == ("True",) or raw.values.get("exact") is True else exact)

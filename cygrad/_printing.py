@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, cast
 import numpy as np
 
 import cygrad
+from cygrad._core.forward import _tangent
 
 if TYPE_CHECKING:
     from cygrad._core.tensor import Tensor
@@ -159,6 +160,9 @@ def _suffixes(tensor: "Tensor", array: np.ndarray) -> Iterator[str]:
         yield f"grad_fn=<{grad_fn.name()}>"
     elif tensor.requires_grad:
         yield "requires_grad=True"
+    tangent = _tangent(tensor)
+    if tangent is not None:
+        yield f"tangent={tangent}"
 
 
 def _append(text: str, suffixes: Iterator[str], indent: int) -> str:

@@ -6,6 +6,7 @@ sentence, not with a C++ error.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Protocol
 
@@ -42,17 +43,34 @@ BASE = """
 - name: mul(Tensor self, Tensor other) -> Tensor
   self: grad * conj(other)
   other: grad * conj(self)
+  result: auto_product
 
 - name: conj(Tensor self) -> Tensor
   self: conj(grad)
+  result: auto_linear
 """
+
+
+def with_results(text: str) -> str:
+    """The entries, each differentiable one with `result:`: most of the small tables are not about forward mode."""
+    entries = re.split(r"(?m)^(?=- name: )", text)
+    done = []
+    for entry in entries:
+        signature = entry.partition("\n")[0]
+        inputs = re.findall(r"Tensor\??(?:\[\])? (\w+)", signature)
+        formulas = [name for name in inputs if re.search(rf"(?m)^  {name}:", entry)]
+        if formulas and "result:" not in entry and "not_implemented" not in entry:
+            rule = "auto_linear" if len(formulas) == 1 else "auto_element_wise"
+            entry = f"{entry.rstrip()}\n  result: {rule}\n"
+        done.append(entry)
+    return "".join(done)
 
 
 class Build(Protocol):
     """Builds a table from YAML text, after the two operations of BASE."""
 
-    def __call__(self, text: str, helpers: str = "") -> Table:
-        """The checked table."""
+    def __call__(self, text: str, helpers: str = "", *, results: bool = True) -> Table:
+        """The checked table; `results`: entries get a rule for tangents where they say none."""
         ...
 
 
@@ -60,13 +78,13 @@ class Build(Protocol):
 def make(tmp_path: Path) -> Build:
     """A builder whose table and kernels lie in a folder of this test."""
 
-    def build(text: str, helpers: str = "") -> Table:
+    def build(text: str, helpers: str = "", *, results: bool = True) -> Table:
         kernels = tmp_path / "kernels"
         folder = tmp_path / "derivatives"
         kernels.mkdir(exist_ok=True)
         folder.mkdir(exist_ok=True)
         (kernels / "some.pxd").write_text(KERNELS_PXD)
-        (folder / "arithmetic.yaml").write_text(BASE + text)
+        (folder / "arithmetic.yaml").write_text(BASE + (with_results(text) if results else text))
         (folder / "helpers.yaml").write_text(helpers)
         return build_table(folder, read_kernels(kernels), read_enums(kernels))
 
@@ -207,9 +225,66 @@ def test_wrong_entries_name_file_line_and_entry(make: Build, entry: str, key: st
     assert phrase in message
 
 
+EXP = "- name: exp(Tensor self) -> Tensor\n  self: grad\n"
+ADD = "- name: add(Tensor self, Tensor other) -> Tensor\n  self: grad\n  other: grad\n"
+RESULTS = [
+    (EXP, "a differentiable operation needs `result:`"),
+    (
+        "- name: exp(Tensor self) -> Tensor\n  self: not_implemented\n  result: self_t",
+        "only operations with derivatives",
+    ),
+    ("- name: exp(Tensor self) -> Tensor\n  compose: conj(self)\n  result: self_t", "only operations with derivatives"),
+    (EXP + "  result: auto_magic", "unknown rule 'auto_magic'"),
+    (ADD + "  result: auto_linear", "with one differentiable input"),
+    (ADD + "  result: self_t", "must map the differentiable inputs"),
+    (ADD + "  result: {self: self_t}", "needs a term for each of: self, other"),
+    (ADD + "  result: {self: other_t, other: other_t}", "the name 'other_t' is not in scope"),
+    (EXP + "  result: grad", "the name 'grad' is not in scope"),
+    (EXP + "  result: sizes(self)", "gives no tensor"),
+    (
+        (
+            "- name: cat(Tensor[] tensors, int dim=0) -> Tensor\n  variants: function\n"
+            "  tensors: cut(grad, lengths(tensors, dim), dim)\n  result: auto_element_wise"
+        ),
+        "is for operations on tensors with one result",
+    ),
+]
+
+
+@pytest.mark.parametrize(("entry", "phrase"), RESULTS, ids=[r[1] for r in RESULTS])
+def test_wrong_tangents_name_file_and_entry(make: Build, entry: str, phrase: str) -> None:
+    """Every differentiable entry says how its tangent follows, by a rule or by a term an input."""
+    helpers = "- name: cut(grad, int[] lengths, int dim)\n  python: true\n  several: true\n"
+    with pytest.raises(TableError) as caught:
+        make(entry, helpers, results=False)
+    assert re.match(r"arithmetic\.yaml:\d+: (exp|add|cat)\(.*: result: ", str(caught.value))
+    assert phrase in str(caught.value)
+
+
+def test_tangents_are_sums_of_terms(make: Build) -> None:
+    """A term for each input that has a tangent; rules write it from the operation or from its VJP."""
+    _, recorded, _ = code(make(ADD + "  result:\n    self: self_t\n    other: mul(other_t, self)\n", results=False))
+    assert "sum_0_ = tangent_fresh(self_t, self_t)" in recorded
+    assert "sum_0_ = tangent_add(sum_0_, tangent_fresh(o_mul(other_t, self), other_t))" in recorded
+    assert "tangent_fresh(o_mul(self_t, other), self_t)" in recorded  # mul of BASE: auto_product
+    _, recorded, _ = code(
+        make("- name: exp(Tensor self) -> Tensor\n  self: grad * result\n  result: auto_element_wise")
+    )
+    assert "g_0_ = o_conj(self_t)" in recorded
+    assert "tangent_fresh(o_conj(o_mul(g_0_, result_)), self_t)" in recorded
+
+
+def test_operations_look_for_tangents_where_a_level_is_open(make: Build) -> None:
+    """One test of a global at the end of an operation; in place, the JVP reads the value before the write."""
+    ops, _, _ = code(make("- name: exp(Tensor self) -> Tensor\n  inplace: true\n  self: grad * result\n"))
+    assert "if unlikely(forward_open) and forward_on() and boxed(self):\n        tangent_set(result_, (<Jvp_exp>" in ops
+    assert "old_ = written_old(self)" in ops
+    assert "tangent_write(self, (<Jvp_exp>NT_exp.jvp)(old_, self))" in ops
+
+
 def test_same_key_twice_is_refused(make: Build) -> None:
     """YAML would silently keep the last one."""
-    with pytest.raises(TableError, match=r"arithmetic\.yaml:10: key 'self' is given twice"):
+    with pytest.raises(TableError, match=r"arithmetic\.yaml:12: key 'self' is given twice"):
         make("- name: exp(Tensor self) -> Tensor\n  self: grad\n  self: grad")
 
 

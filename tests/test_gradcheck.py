@@ -6,13 +6,14 @@ be worse than none.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 import cygrad
 from cygrad import Tensor
-from cygrad.autograd import gradcheck, gradgradcheck
+from cygrad.autograd import Function, gradcheck, gradgradcheck
+from cygrad.autograd.function import FunctionCtx
 from cygrad.autograd.gradcheck import GradcheckError
 
 
@@ -163,7 +164,123 @@ def test_values_are_put_back_when_the_function_raises() -> None:
     assert x.tolist() == [1.0, 2.0]
 
 
-def test_forward_mode_is_refused_by_name() -> None:
-    """There is no forward mode yet: asking for it says so instead of failing somewhere inside."""
-    with pytest.raises(NotImplementedError, match="forward mode"):
-        gradcheck(lambda x: x * x, leaf(1.0), check_forward_ad=True)
+class WrongTangent(Function):
+    """The square of x, whose jvp (and backward) may be wrong by a factor."""
+
+    forward_factor = 1.0
+    backward_factor = 1.0
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, x: Tensor, y: Tensor) -> Tensor:
+        ctx.save_for_backward(x, y)
+        ctx.save_for_forward(x, y)
+        return x * x * y
+
+    @staticmethod
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, Tensor]:
+        x, y = ctx.saved_tensors
+        assert x is not None and y is not None
+        return grad * 2 * x * y * WrongTangent.backward_factor, grad * x * x
+
+    @staticmethod
+    def jvp(ctx: FunctionCtx, xt: Tensor, yt: Tensor) -> Tensor:
+        x, y = ctx.saved_tensors
+        assert x is not None and y is not None
+        return xt * 2 * x * y * WrongTangent.forward_factor + yt * x * x
+
+
+@pytest.fixture
+def wrong_tangent() -> Iterator[type[WrongTangent]]:
+    """The Function, whose factors are set back at the end."""
+    yield WrongTangent
+    WrongTangent.forward_factor = WrongTangent.backward_factor = 1.0
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+@pytest.mark.parametrize("backward", [False, True])
+def test_forward_mode(wrong_tangent: type[WrongTangent], fast_mode: bool, backward: bool) -> None:
+    x, y = leaf(0.5, -1.5), leaf(2.0, 3.0)
+
+    def check() -> bool:
+        return gradcheck(
+            wrong_tangent.apply,
+            (x, y),
+            check_forward_ad=True,
+            check_backward_ad=backward,
+            check_batched_forward_grad=True,
+            fast_mode=fast_mode,
+        )
+
+    assert check()
+    wrong_tangent.forward_factor = 1.5
+    with pytest.raises(GradcheckError, match=r"computed with forward mode mismatch for output 0.*input 0") as caught:
+        check()
+    assert "numerical:" in str(caught.value) and "analytical:" in str(caught.value)
+    wrong_tangent.forward_factor, wrong_tangent.backward_factor = 1.0, 1.5
+    if backward:
+        with pytest.raises(GradcheckError, match="Jacobian mismatch for output 0 with respect to input 0"):
+            check()
+    else:
+        assert check()
+
+
+def test_forward_mode_of_complex_functions() -> None:
+    assert gradcheck(lambda z: (z.abs(), z * z.conj(), z.exp()), leaf(0.5 + 1j, 1 - 2j), check_forward_ad=True)
+    assert gradcheck(lambda x: cygrad.complex(x, x * x), leaf(0.5, 2.0), check_forward_ad=True, fast_mode=True)
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_forward_over_reverse(wrong_tangent: type[WrongTangent], fast_mode: bool) -> None:
+    x, y = leaf(0.5, -1.5), leaf(2.0, 3.0)
+
+    def function(x: Tensor, y: Tensor) -> Tensor:
+        return half_once(wrong_tangent.apply(x, y))
+
+    def half_once(x: Tensor) -> Tensor:
+        return x.sin() * x
+
+    for reverse in (False, True):
+        assert gradgradcheck(function, (x, y), check_fwd_over_rev=True, check_rev_over_rev=reverse, fast_mode=fast_mode)
+    wrong_tangent.forward_factor = 1.5
+    with pytest.raises(GradcheckError, match="computed with forward mode mismatch"):
+        gradgradcheck(function, (x, y), check_fwd_over_rev=True, check_rev_over_rev=False, fast_mode=fast_mode)
+    assert gradgradcheck(function, (x, y), fast_mode=fast_mode)
+
+
+def test_missing_tangents_must_count_as_zeros() -> None:
+    class Demanding(Function):
+        @staticmethod
+        def forward(ctx: FunctionCtx, x: Tensor, y: Tensor) -> Tensor:
+            ctx.set_materialize_grads(False)
+            return x + y
+
+        @staticmethod
+        def jvp(ctx: FunctionCtx, xt: Tensor | None, yt: Tensor | None) -> Tensor:
+            if xt is None:
+                assert yt is not None
+                return yt
+            return xt if yt is not None else xt * 2
+
+    with pytest.raises(GradcheckError):
+        gradcheck(Demanding.apply, (leaf(1.0), leaf(2.0)), check_forward_ad=True, check_backward_ad=False)
+
+
+def test_tangents_that_are_not_linear_are_noticed() -> None:
+    class Bent(Function):
+        @staticmethod
+        def forward(ctx: FunctionCtx, x: Tensor) -> Tensor:
+            return x * 1
+
+        @staticmethod
+        def jvp(ctx: FunctionCtx, xt: Tensor) -> Tensor:
+            return xt.abs().sqrt() * xt.sign()
+
+    x = leaf(1.0)
+    assert gradcheck(Bent.apply, x, check_forward_ad=True, check_backward_ad=False)
+    with pytest.raises(GradcheckError, match="not linear"):
+        gradcheck(Bent.apply, x, check_forward_ad=True, check_backward_ad=False, check_batched_forward_grad=True)
+
+
+def test_batched_tangents_need_forward_mode() -> None:
+    with pytest.raises(AssertionError, match="requires check_forward_ad"):
+        gradcheck(lambda x: x * x, leaf(1.0), check_batched_forward_grad=True)

@@ -7,6 +7,7 @@ from cygrad._core.array cimport Array, array_incref, array_decref, array_empty
 from cygrad._core.deep cimport deep, deeper, shallower, on_fresh_thread
 from cygrad._core.dtypes cimport FLOAT32, FLOAT64
 from cygrad._core.errors cimport error_exception, raise_pending
+from cygrad._core.forward cimport carries_tangents
 from cygrad._core.grad_mode cimport thread_modes, MODE_ALONE
 from cygrad._core.graph_task cimport GraphTask, Capture, RUN_LEAF, task_init, task_finish
 from cygrad._core.memory cimport block_alloc, block_free
@@ -53,6 +54,7 @@ def run_backward(
     cdef void** root_grads
     cdef int* root_nrs
     cdef list result = None
+    cdef bint as_tensors = create_graph or carries_tangents()
     cdef list kept = []                  # Nodes that must stay alive while the task holds borrowed pointers
     if deep():
         block_free(room, size)
@@ -62,7 +64,8 @@ def run_backward(
     root_nodes = <NodeState**>room
     root_grads = <void**>(root_nodes + n)
     root_nrs = <int*>(root_grads + n)
-    task_begin(&t, create_graph, keep_graph)
+    task_begin(&t, as_tensors, keep_graph)
+    t.create_graph = create_graph
     t.pruned = inputs is not None
     deeper()
     try:
@@ -72,14 +75,14 @@ def run_backward(
                 refuse_root(i)
             kept.append(node_of(root_nodes[i]))
             Py_DECREF(node_of(root_nodes[i]))
-            if create_graph:
+            if as_tensors:
                 Py_INCREF(grads[i])
                 root_grads[i] = <void*>grads[i]
             else:
                 root_grads[i] = array_incref((<Tensor>grads[i]).a)
         if n_inputs:
             prepare_captures(&t, inputs, kept, accumulate)
-        if create_graph:
+        if as_tensors:
             run_recorded(&t, root_nodes, root_nrs, root_grads, n)
         else:
             with nogil:
@@ -114,6 +117,9 @@ cdef int backward_scalar(Tensor root, bint keep_graph) except -1:
     cdef Node held
     if deep():
         on_fresh_thread(scalar_again, (root, keep_graph))
+        return 0
+    if carries_tangents():
+        run_backward((root,), (tensor_wrap(ones_for(root.a)),), keep_graph, False, None, True)
         return 0
     s = gradient_edge(root, &nr)
     if s == NULL:

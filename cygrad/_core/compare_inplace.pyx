@@ -5,6 +5,7 @@
 from libc.string cimport memset
 from cygrad._core.array cimport array_incref, WRAPPED
 from cygrad._core.generated cimport ops_comparison as co
+from cygrad._core.forward cimport boxed, forward_on, forward_open, tangent_write
 from cygrad._core.grad_mode cimport grad_enabled
 from cygrad._core.node cimport Node, NodeType, node_new, node_register
 from cygrad._core.operation cimport inplace_write
@@ -38,6 +39,8 @@ cdef Tensor compare_(Tensor self, object other, int which):
     inplace_write(self, array_incref(result.a), names[which])
     if n is not None:
         inplace_history(self, n)
+    if forward_open and forward_on() and boxed(self):
+        tangent_write(self, None)
     return self
 
 

@@ -10,7 +10,8 @@ from cygrad._core.dtypes cimport (
     BOOL, COMPLEX128, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, ITEMSIZE, N_DTYPES, UINT8, dtype, dtype_cname, dtype_code,
     dtype_object)
 from cygrad._core.errors cimport raise_pending
-from cygrad._core.grad_mode cimport grad_enabled
+from cygrad._core.forward cimport boxed, forward_on, forward_open, forward_pause, tangent_of, tangent_set
+from cygrad._core.grad_mode cimport grad_enabled, set_thread_modes
 from cygrad._core.kernels.copy cimport cast, clone, copy_into
 from cygrad._core.kernels.half cimport half_to_float
 from cygrad._core.node cimport Node, NodeState, NodeType, node_new, node_register
@@ -126,7 +127,17 @@ cdef Tensor to_copy(Tensor t, int code, int format):
         n = node_new(&NT_to_copy, 1)
         edge_set(n, 0, t, NULL)
         history_set(result, n, 0)
+    if forward_open and forward_on() and boxed(t) and code >= FLOAT16:
+        tangent_set(result, converted_tangent(tangent_of(t), code, format))
     return result
+
+
+cdef Tensor converted_tangent(Tensor tangent, int code, int format):
+    cdef int modes = forward_pause()
+    try:
+        return None if tangent is None else to_copy(tangent, code, format)
+    finally:
+        set_thread_modes(modes)
 
 
 cdef Tensor to_dtype(Tensor t, int code):

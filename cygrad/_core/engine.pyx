@@ -395,7 +395,7 @@ cdef int run_node_python(GraphTask* t, NodeState* s) except -1:
     cdef int modes = thread_modes()
     cdef PyObject* outer = anomaly_enter(s) if t.anomaly else NULL
     cdef bint hooked = s.flags & FLAG_HOOKS != 0
-    set_grad_enabled(t.recorded)
+    set_grad_enabled(t.create_graph)
     try:
         grads = take_gradients(t, s, sc)
         if hooked and not sc.needed:

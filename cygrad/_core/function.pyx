@@ -16,7 +16,8 @@ from cygrad._core.array cimport Array, array_alias, array_incref, same_shape, sh
 from cygrad._core.atomics cimport atomic_load
 from cygrad._core.dtypes cimport dtype_object, is_complex_code, is_integral_code
 from cygrad._core.errors cimport raise_pending
-from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled, set_thread_modes, thread_modes
+from cygrad._core.forward cimport forward_on, forward_open, forward_pause, tangent_of, tangent_set, tangent_write
+from cygrad._core.grad_mode cimport grad_enabled, set_thread_modes, thread_modes, MODE_GRAD, MODE_PRIMAL
 from cygrad._core.node cimport (
     Node, NodeState, NodeType, Edge, saved_tensor_new, node_new, node_of, node_register, node_track, node_release_with_gil, refuse_released, saved_check, payload_of, intlist_save,
     FLAG_PYTHON, FLAG_TRACKED)
@@ -129,6 +130,7 @@ cdef class FunctionCtx:
     cdef list output_geometry            # for each output: (shape, dtype) of a Tensor, else None: zeros are made like this
     cdef bint clear_on_access
     cdef dict facts                      # metadata set before there is a Node
+    cdef bint in_jvp                     # saved_tensors are those of save_for_forward
     cdef dict __dict__
     cdef object __weakref__
 
@@ -179,7 +181,7 @@ cdef class FunctionCtx:
         cdef int k
         cdef list out
         cdef Node node
-        if self.home == NULL:
+        if self.home == NULL or self.in_jvp:
             return self.saved_for_forward if self.saved_for_forward is not None else (self.to_save or ())
         if self.home.released:
             refuse_released(self.home)
@@ -374,8 +376,9 @@ def apply_function(function: type, name: str, args: tuple[object, ...], setup: b
     cdef bint recording = False
     cdef bint mode = grad_enabled()
     cdef int modes = thread_modes()
-    cdef int n_tensors = 0, k
-    cdef tuple outputs
+    cdef list tangents = None
+    cdef int n_tensors = 0
+    cdef tuple outputs, settled
     cdef bint single
     ctx.materialize = True
     ctx.function = function
@@ -394,7 +397,9 @@ def apply_function(function: type, name: str, args: tuple[object, ...], setup: b
             needs.append(False)
     ctx.arguments = edges
     ctx.needs_input_grad = tuple(needs)
-    set_grad_enabled(False)
+    if forward_open and forward_on():
+        tangents = input_tangents(args)
+    set_thread_modes(modes & ~MODE_GRAD | MODE_PRIMAL)
     try:
         if setup:
             returned = function.forward(*args)
@@ -405,8 +410,14 @@ def apply_function(function: type, name: str, args: tuple[object, ...], setup: b
         set_thread_modes(modes)
     single = not isinstance(returned, tuple)
     outputs = (returned,) if single else returned
-    outputs = record(ctx, name, args, outputs, n_tensors, recording and mode)
-    return outputs[0] if single else outputs
+    settled = record(ctx, name, args, outputs, n_tensors, recording and mode)
+    if tangents is not None:
+        jvp(ctx, name, args, tangents, outputs, settled)
+    if ctx.home != NULL:
+        ctx.saved_for_forward = None
+        ctx.dirty = None
+        ctx.non_differentiable = None
+    return settled[0] if single else settled
 
 
 cdef tuple record(FunctionCtx ctx, str name, tuple args, tuple outputs, int n_tensors, bint recording):
@@ -482,10 +493,72 @@ cdef tuple record(FunctionCtx ctx, str name, tuple args, tuple outputs, int n_te
         save_all(ctx, n, args, outputs, tuple(settled))
     if recording:
         ctx.to_save = None
-        ctx.saved_for_forward = None
-        ctx.dirty = None
-        ctx.non_differentiable = None
     return tuple(settled)
+
+
+# ---- forward mode -----------------------------------------------------------------------------------------------------
+
+cdef list input_tangents(tuple args):
+    # None where no argument has one.
+    cdef list found = [tangent_of(<Tensor>a) if isinstance(a, Tensor) else None for a in args]
+    for t in found:
+        if t is not None:
+            return found
+    return None
+
+
+cdef int jvp(FunctionCtx ctx, str name, tuple args, list tangents, tuple outputs, tuple settled) except -1:
+    # The user's jvp gives the tangents of the results. It sees plain tensors: forward mode is off meanwhile.
+    cdef list given = list(tangents)
+    cdef list versions = []
+    cdef int k, i
+    cdef int modes
+    cdef Tensor t, o
+    cdef bint differentiable
+    cdef tuple results
+    for k in range(len(args)):
+        if given[k] is None and ctx.materialize and isinstance(args[k], Tensor):
+            given[k] = zeros_like_array((<Tensor>args[k]).a)
+        versions.append(0 if given[k] is None else atomic_load(&(<Tensor>given[k]).version.value))
+    modes = forward_pause()
+    ctx.in_jvp = True
+    try:
+        returned = ctx.function.jvp(ctx, *given)
+        results = returned if isinstance(returned, tuple) else (returned,)
+        if len(results) != len(outputs):
+            raise RuntimeError(f"cygrad: {name}: Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got {len(results)}): "
+                               "it returns one tangent an output of forward, None where there is none")
+        for k in range(len(outputs)):
+            if results[k] is not None and not isinstance(results[k], Tensor):
+                raise RuntimeError(f"cygrad: {name}: Function's jvp: expected Variable or None (got {type(results[k]).__name__}) for grad output {k}.")
+            differentiable = (isinstance(outputs[k], Tensor) and position(ctx.non_differentiable, outputs[k]) < 0
+                              and not is_integral_code((<Tensor>outputs[k]).a.dtype))
+            if not differentiable:
+                if results[k] is not None:
+                    raise RuntimeError(f"cygrad: {name}: Function's jvp returned a gradient at position {k}, but the corresponding forward output is not a differentiable "
+                                       "Tensor. You should return None at that position instead.")
+                continue
+            o = outputs[k]
+            t = results[k]
+            if t is not None and (is_integral_code(t.a.dtype) or not same_shape(t.a, o.a)):
+                raise RuntimeError(f"cygrad: {name}: Function's jvp returned a tangent at position {k} that has a different size than that of the original Tensor, this is "
+                                   f"not supported, or no floating-point dtype: Tensor is of size {list(o.shape)} and {o.dtype} while the given forward gradient is of "
+                                   f"size {list(t.shape)} and {t.dtype}.")
+            if position(ctx.dirty, o) >= 0:
+                i = position(args, o)
+                if t is None or i < 0 or t is not given[i] or atomic_load(&t.version.value) == versions[i]:
+                    raise RuntimeError(f"cygrad: {name}: An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an "
+                                       "input inplace, then the jvp function must modify the corresponding gradient inplace.")
+                if tangents[i] is None:
+                    tangent_write(<Tensor>settled[k], t)
+            elif t is not None:
+                if t.base_ is None and (position(args, o) >= 0 or o.base_ is not None):
+                    raise RuntimeError(f"cygrad: {name}: A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view.")
+                tangent_set(<Tensor>settled[k], t)
+    finally:
+        ctx.in_jvp = False
+        set_thread_modes(modes)
+    return 0
 
 
 cdef int inplace_check_dirty(Tensor t, bint recording, str name) except -1:

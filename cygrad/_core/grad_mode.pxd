@@ -8,6 +8,7 @@ cdef enum ModeBit:
     MODE_GRAD = 1
     MODE_INFERENCE = 2
     MODE_ALONE = 4             # backwards begun here stay on this thread (set_multithreading_enabled(False))
+    MODE_PRIMAL = 8            # tangents are not looked at: Note [Tangents] in forward_level.pxd
 
 cdef int inference_used
 cdef bint grad_enabled() noexcept nogil                  # whether operations are recorded

@@ -47,7 +47,7 @@ def _modes() -> int:
 
 
 def _set_modes(modes: int, /) -> None:
-    """Set all modes of this thread: bits 1 grad mode, 2 inference mode, 4 backward on this thread alone."""
+    """Set all modes of this thread: bits 1 grad mode, 2 inference mode, 4 backward on this thread alone, 8 no tangents."""
     global inference_used
     if modes & MODE_INFERENCE:
         inference_used = 1

@@ -27,7 +27,8 @@ cdef struct NodeHeap:         # highest priority first
 
 cdef struct GraphTask:
     long id                   # no other task of this process, or of one forked from it, has it: what claims carry
-    bint recorded             # create_graph: gradients are Tensors, everything runs with the GIL
+    bint recorded             # gradients are Tensors, everything runs with the GIL: create_graph, or there are tangents to carry (Note [Tangents])
+    bint create_graph         # grad mode is on meanwhile
     bint anomaly              # anomaly mode: every Node runs with the GIL, what it gives is looked at
     bint alone                # no worker threads (set_multithreading_enabled)
     bint keep_graph

@@ -7,9 +7,11 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc
 from libc.string cimport memset
 from cygrad._core.array cimport Array, IntList, array_decref, array_incref, array_zeros, same_shape, MAX_DIMS
+from cygrad._core.atomics cimport unlikely
 from cygrad._core.errors cimport raise_pending
 cimport cygrad._core.generated.ops_shape as ops_shape
-from cygrad._core.grad_mode cimport grad_enabled, inference_used
+from cygrad._core.forward cimport boxed, forward_on, forward_open, forward_pause, tangent_of, tangent_set, tangent_write
+from cygrad._core.grad_mode cimport grad_enabled, inference_used, set_thread_modes
 from cygrad._core.index_parse cimport IndexSteps, IndexStep, parse_index, index_arrays, index_view, STEP_SELECT, STEP_SLICE
 cimport cygrad._core.kernels.indexing as kernels
 from cygrad._core.node cimport (
@@ -147,7 +149,35 @@ cdef Tensor index_tensors(Tensor self, list indices):
         val_set_ints(&n.s, 0, self.a.shape, self.a.ndim)
         save_indices(n, indices)
         history_set(result, n, 0)
+    if unlikely(forward_open) and forward_on() and boxed(self):
+        tangent_set(result, index_tangent(tangent_of(self), indices))
     return result
+
+
+cdef Tensor index_tangent(Tensor tangent, list indices):
+    cdef int modes = forward_pause()
+    try:
+        return None if tangent is None else index_tensors(tangent, indices)
+    finally:
+        set_thread_modes(modes)
+
+
+cdef Tensor put_tangent(Tensor self, list indices, Tensor values, bint accumulate):
+    # Writing is linear in the old tensor and in what is written to it; None where neither has a tangent.
+    cdef Tensor tangent = tangent_of(self)
+    cdef Tensor written = tangent_of(values)
+    cdef int modes
+    if tangent is None and written is None:
+        return None
+    if tangent is None:
+        tangent = tensor_wrap(array_zeros(self.a.dtype, self.a.ndim, self.a.shape))
+    if written is None:
+        written = tensor_wrap(array_zeros(values.a.dtype, values.a.ndim, values.a.shape))
+    modes = forward_pause()
+    try:
+        return index_put(tangent, indices, written, accumulate)
+    finally:
+        set_thread_modes(modes)
 
 
 cdef Node put_node(Tensor self, list indices, Tensor values, bint accumulate, int count, Array* region):
@@ -176,6 +206,8 @@ cdef Tensor index_put(Tensor self, list indices, Tensor values, bint accumulate)
             history_set(result, put_node(self, indices, values, accumulate, count, region), 0)
         finally:
             array_decref(region)
+    if unlikely(forward_open) and forward_on() and (boxed(self) or boxed(values)):
+        tangent_set(result, put_tangent(self, indices, values, accumulate))
     return result
 
 
@@ -212,6 +244,8 @@ cdef Tensor index_put_(Tensor self, list indices, Tensor values, bint accumulate
     version_bump(self, b"index_put_")
     if n is not None:
         inplace_history(self, n)
+    if unlikely(forward_open) and forward_on() and (boxed(self) or boxed(values)):
+        tangent_write(self, put_tangent(self, indices, values, accumulate))
     return self
 
 
@@ -228,7 +262,7 @@ cdef Tensor take_steps(Tensor t, IndexSteps* steps, bint write=False):
     cdef Tensor view
     if write and steps.n == 1 and whole(&steps.v[0], t):
         return t
-    if steps.n and not (grad_enabled() and needs_grad(t)):
+    if steps.n and not (grad_enabled() and needs_grad(t)) and not (unlikely(forward_open) and boxed(t)):
         view = tensor_wrap(index_view(t.a, steps))
         view_set(view, t)
         return view

@@ -74,6 +74,7 @@ cdef struct NodeType:        # what all Nodes of one class share; static, made b
     void (*finalize)(NodeState* node) noexcept    # called with the GIL before the Node's references are dropped; NULL: nothing to do
     void (*release)(NodeState* node) noexcept nogil   # what a backward that keeps no graph frees besides saved Arrays; NULL: nothing
     PyTypeObject* cls        # the Python class, made by node_register
+    void* jvp                # forward mode: the generated function of its operation's arguments and result that gives the tangent; NULL: none
     bint cubic               # a matrix product: its cost is estimated as m * n * k
 
 cdef struct Scratch:         # what a running GraphTask knows of a Node

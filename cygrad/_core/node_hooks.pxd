@@ -13,6 +13,7 @@ cdef class NodeHooks:
     cdef list retained            # RetainGrad of its outputs; or None
     cdef object before            # HookTable of Node.register_prehook; or None
     cdef dict packed              # slot of a saved tensor -> Packed (saved_hooks.pyx); or None
+    cdef dict tangents            # slot of a saved tensor -> its Tangent; or None
 
 cdef NodeHooks hooks_at(PyObject** place)                 # the NodeHooks there, made if there is none
 cdef void drop_packed(PyObject* hooks) noexcept with gil  # frees what pack hooks made; NULL: nothing

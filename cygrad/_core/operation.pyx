@@ -4,7 +4,9 @@ from libc.stdlib cimport calloc
 from libc.string cimport memset
 from cygrad._core.array cimport CONTIGUOUS, scalar_int, scalar_double, scalar_complex, normalize_dim, same_shape, shape_text
 from cygrad._core.dtypes cimport dtype_cname, BOOL, INT64, FLOAT64, COMPLEX128, is_complex_code, is_float_code
+from cygrad._core.atomics cimport unlikely
 from cygrad._core.errors cimport error_clear, raise_pending
+from cygrad._core.forward_level cimport forward_hooks, forward_open
 from cygrad._core.kernels.copy cimport clone, copy_into
 from cygrad._core.kernels.shape cimport infer_sizes, view_strides
 from cygrad._core.memory cimport block_alloc, block_free
@@ -351,7 +353,10 @@ cdef int inplace_write(Tensor self, Array* result, const char* operation) except
 
 
 cdef Tensor inplace_old(Tensor self):
-    return tensor_wrap(clone(self.a))
+    cdef Tensor old = tensor_wrap(clone(self.a))
+    if unlikely(forward_open):
+        forward_hooks.copy(old, self)
+    return old
 
 
 NO_INTS.n = 0

@@ -13,6 +13,7 @@ cimport cygrad._core.generated.ops_reductions as ops_reductions
 cimport cygrad._core.generated.ops_shape as ops_shape
 from cygrad._core.indexing cimport get_item, set_item
 from cygrad._core.recorded_ops cimport recorded_ops
+from cygrad._core.writes cimport copy_
 from cygrad._core.tensor cimport (
     Tensor, as_operand, tensor_number, operators, OP_ADD, OP_SUB, OP_MUL, OP_MATMUL, OP_DIV, OP_FLOORDIV, OP_MOD, OP_POW, OP_AND, OP_OR, OP_XOR, OP_LSHIFT,
     OP_RSHIFT, OP_IADD, OP_ISUB, OP_IMUL, OP_IDIV, OP_IFLOORDIV, OP_IMOD, OP_IPOW, OP_IAND, OP_IOR, OP_IXOR, OP_ILSHIFT, OP_IRSHIFT, OP_GETITEM)
@@ -226,4 +227,8 @@ recorded_ops.add = ar.add
 recorded_ops.sum_to = recorded_sum_to
 recorded_ops.cast = ops_shape.cast
 recorded_ops.clone = ops_shape.clone
+recorded_ops.contiguous = ops_shape.contiguous_copy
+recorded_ops.expand = ops_shape.expand
+recorded_ops.as_strided = ops_shape.as_strided
+recorded_ops.copy_ = copy_
 

@@ -7,6 +7,7 @@ from cygrad._core.array cimport Array, array_empty, array_view, same_shape, shap
 from cygrad._core.atomics cimport atomic_load
 from cygrad._core.dtypes cimport BOOL, ITEMSIZE, dtype_cname, is_complex_code, is_float_code
 from cygrad._core.errors cimport raise_pending
+from cygrad._core.forward cimport forward_on, forward_open, tangent_of
 from cygrad._core.grad_mode cimport grad_enabled, set_grad_enabled, set_thread_modes, thread_modes
 from cygrad._core.kernels.copy cimport copy_into
 from cygrad._core.inplace cimport inplace_check_recorded, overlap_check, version_bump
@@ -31,6 +32,16 @@ cdef bint any_gradient(object value) noexcept:
     if isinstance(value, (list, tuple)):
         for part in value:
             if isinstance(part, Tensor) and needs_grad(<Tensor>part):
+                return True
+    return False
+
+
+cdef bint any_tangent(object value) except -1:
+    if isinstance(value, Tensor):
+        return tangent_of(<Tensor>value) is not None
+    if isinstance(value, (list, tuple)):
+        for part in value:
+            if isinstance(part, Tensor) and tangent_of(<Tensor>part) is not None:
                 return True
     return False
 
@@ -61,6 +72,13 @@ cdef object out_call(BindingFunction function, const char* name, PyObject** args
     for o in outs:
         if not isinstance(o, Tensor):
             raise TypeError(f"cygrad: {name.decode()}(): argument 'out' must be Tensor, not {type(o).__name__}")
+    if forward_open and forward_on():
+        lost = any_tangent(outs)
+        for i in range(n):
+            lost = lost or any_tangent(<object>given[i])
+        if lost:
+            raise NotImplementedError(f"cygrad: {name.decode()}(): Trying to use forward AD with {name.decode()}_out that does not support it because it is an out= function: "
+                                      "leave out= away")
     if grad_enabled():
         lost = any_gradient(outs)
         for i in range(n):

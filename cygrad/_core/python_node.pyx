@@ -5,6 +5,7 @@ from libc.stdlib cimport calloc
 from cygrad._core.accumulate cimport accumulate_tensor
 from cygrad._core.array cimport Array, array_incref, array_decref
 from cygrad._core.errors cimport raise_pending
+from cygrad._core.forward cimport carries_tangents
 from cygrad._core.grad_mode cimport grad_enabled
 from cygrad._core.memory cimport block_alloc, block_free
 from cygrad._core.node cimport Node, node_of, node_register, payload_of, refuse_released, FLAG_ACCUMULATE, FLAG_PYTHON
@@ -78,7 +79,7 @@ def apply_vjp(Node node not None, grads: list[Tensor | None], need: int) -> list
         if grads[0] is not None:
             accumulate_tensor(s, grads[0])
         return []
-    if s.type.apply != NULL and not s.flags & FLAG_PYTHON and not grad_enabled():
+    if s.type.apply != NULL and not s.flags & FLAG_PYTHON and not grad_enabled() and not carries_tangents():
         return apply_arrays(s, grads, bits, True)
     if s.released:
         refuse_released(s)

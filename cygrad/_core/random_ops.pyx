@@ -17,6 +17,7 @@ from cygrad._core.dtypes cimport (
 from cygrad._core.errors cimport error_clear, raise_pending
 from cygrad._core.from_data cimport scalar_of
 from cygrad._core.generator cimport numpy_generator
+from cygrad._core.forward cimport boxed, forward_on, forward_open, tangent_write
 from cygrad._core.grad_mode cimport grad_enabled
 from cygrad._core.ndarray cimport ndarray_from_array
 from cygrad._core.node cimport Node, NodeType, node_new, node_register
@@ -80,6 +81,8 @@ cdef Tensor written(Tensor t, int kind, const char* name):
         n = node_new(&types[kind], 1)
         edge_set(n, 0, t, NULL)
         inplace_history(t, n)
+    if forward_open and forward_on() and boxed(t):
+        tangent_write(t, None)
     return t
 
 

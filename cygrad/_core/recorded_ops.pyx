@@ -23,7 +23,19 @@ cdef Tensor no_clone(Tensor a):
     refuse()
 
 
+cdef Tensor no_expand(Tensor a, const IntList* shape, bint implicit):
+    refuse()
+
+
+cdef Tensor no_as_strided(Tensor a, const IntList* shape, const IntList* strides, Py_ssize_t offset):
+    refuse()
+
+
 recorded_ops.add = no_add
 recorded_ops.sum_to = no_sum_to
 recorded_ops.cast = no_cast
 recorded_ops.clone = no_clone
+recorded_ops.contiguous = no_clone
+recorded_ops.expand = no_expand
+recorded_ops.as_strided = no_as_strided
+recorded_ops.copy_ = no_add

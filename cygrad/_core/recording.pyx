@@ -7,6 +7,7 @@ from cygrad._core.array cimport array_incref, array_decref, same_shape, WRAPPED
 from cygrad._core.atomics cimport atomic_load
 from cygrad._core.dtypes cimport is_integral_code
 from cygrad._core.errors cimport raise_pending
+from cygrad._core.forward_level cimport forward_hooks, forward_open
 from cygrad._core.grad_mode cimport grad_enabled, inference_used, thread_modes, MODE_INFERENCE
 from cygrad._core.memory cimport VersionCounter
 from cygrad._core.node cimport (
@@ -77,6 +78,8 @@ cdef int save_input(Node n, int slot, Tensor t, int edge) except -1:
         return 0
     if unlikely(t.a.storage.inference):
         refuse_saving(n)
+    if unlikely(forward_open):
+        forward_hooks.save(n, slot, t)
     if unlikely(watchers.threads) and watched() & WATCH_SAVING and not (t.a.flags & WRAPPED):
         return watchers.save(n, slot, t, edge)
     s.array = array_incref(t.a)
@@ -124,7 +127,10 @@ cdef Tensor unpack_tensor(NodeState* s, int k):
     if status != 0:
         raise_pending()
     if array == NULL:
-        return watchers.unpack(node_of(s), k) if s.flags & FLAG_PACKED else None
+        t = watchers.unpack(node_of(s), k) if s.flags & FLAG_PACKED else None
+        if unlikely(forward_open) and t is not None:
+            forward_hooks.unpack(node_of(s), k, t)
+        return t
     origin = NULL
     if saved.edge == -2:
         origin = s
@@ -141,6 +147,8 @@ cdef Tensor unpack_tensor(NodeState* s, int k):
         t.grad_fn_ = node_of(origin)
         t.output_nr_ = saved.output_nr if saved.edge == -2 else s.edges[saved.edge].input_nr
         t.requires_grad_ = True
+    if unlikely(forward_open):
+        forward_hooks.unpack(node_of(s), k, t)
     return t
 
 

@@ -24,6 +24,8 @@ cdef Tensor settle(Tensor self, Tensor view, NodeType* t, const char* operation)
         view.grad_fn_ = None
         node_retype(n, t)
         grad_fn_move(self, n)
+    if view.tangent_ is not None:
+        self.tangent_ = view.tangent_        # the same view of the tangent
     return self
 
 

@@ -6,6 +6,7 @@ from libc.string cimport memcpy
 from cygrad._core.array cimport Array, array_empty, array_view
 from cygrad._core.atomics cimport atomic_load
 from cygrad._core.dtypes cimport ITEMSIZE
+from cygrad._core.forward cimport forward_open, tangent_of
 from cygrad._core.sizes cimport parse_size
 from cygrad._core.inplace cimport inplace_check_graph, version_bump
 from cygrad._core.tensor cimport Tensor, array_replace, needs_grad, tensor_wrap
@@ -20,6 +21,8 @@ cdef Tensor resized(Tensor self, int ndim, const Py_ssize_t* sizes, const char* 
     cdef int i
     if needs_grad(self):
         raise RuntimeError(f"cygrad: {operation.decode()}: cannot resize variables that require grad; work on a detach() or use reshape() or torch.nn.functional.pad")
+    if forward_open and tangent_of(self) is not None:
+        raise RuntimeError(f"cygrad: {operation.decode()}: cannot resize variables that has a forward grad; work on the primal of unpack_dual() or use reshape()")
     inplace_check_graph(self, False, operation)
     for i in range(ndim - 1, -1, -1):
         strides[i] = step

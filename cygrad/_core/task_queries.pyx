@@ -37,7 +37,7 @@ cdef int run_callbacks(GraphTask* t) except -1:
     cdef int modes = thread_modes()
     cdef list callbacks = <list>t.callbacks
     set_current(t)
-    set_grad_enabled(t.recorded)
+    set_grad_enabled(t.create_graph)
     try:
         while k < len(callbacks):
             callbacks[k]()

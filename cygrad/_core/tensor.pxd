@@ -33,6 +33,7 @@ cdef class Tensor:
     cdef int view_kind                # views: a ViewKind
     cdef long view_version            # views: the version at which grad_fn_ was right; or, after a write to the view: Note [Views]
     cdef object hooks_                # HookTables (tensor_hooks.pyx), or None
+    cdef object tangent_              # Tangent, or None: Note [Tangents] in forward_level.pxd
     cdef object __weakref__
     cdef PyObject* attributes         # the instance's __dict__, made by Python when first written (Cython's own would be made for each tensor)
 

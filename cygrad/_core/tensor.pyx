@@ -268,6 +268,7 @@ cdef class Tensor:
         self.requires_grad_ = False
         self.retains_grad_ = False
         self.hooks_ = None
+        self.tangent_ = None
         return self
 
     @property

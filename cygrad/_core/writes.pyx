@@ -5,8 +5,10 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memset
 from cygrad._core.array cimport (
     array_decref, array_incref, array_zeros, same_shape, shape_text, WRAPPED)
+from cygrad._core.atomics cimport unlikely
 from cygrad._core.dtypes cimport is_complex_code, dtype_object
 from cygrad._core.errors cimport raise_pending
+from cygrad._core.forward cimport boxed, forward_on, forward_open, tangent_of, tangent_write
 from cygrad._core.grad_mode cimport grad_enabled
 from cygrad._core.kernels.copy cimport copy_into, fill as fill_array
 from cygrad._core.node cimport node_new, node_register
@@ -102,6 +104,8 @@ cdef Tensor copy_(Tensor self, Tensor source):
     version_bump(self, b"copy_")
     if n is not None:
         inplace_history(self, n)
+    if unlikely(forward_open) and forward_on() and (boxed(self) or boxed(source)):
+        tangent_write(self, tangent_of(source))
     return self
 
 
@@ -125,6 +129,8 @@ cdef Tensor fill_(Tensor self, Tensor value, bint as_tensor=False):
     version_bump(self, b"fill_")
     if n is not None:
         inplace_history(self, n)
+    if unlikely(forward_open) and forward_on() and (boxed(self) or boxed(value)):
+        tangent_write(self, tangent_of(value))
     return self
 
 
@@ -146,6 +152,8 @@ cdef Tensor zero_(Tensor self):
     version_bump(self, b"zero_")
     if n is not None:
         inplace_history(self, n)
+    if unlikely(forward_open) and forward_on() and boxed(self):
+        tangent_write(self, None)
     return self
 
 

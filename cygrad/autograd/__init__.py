@@ -13,11 +13,12 @@ from typing import Literal, overload
 
 import cygrad
 from cygrad._core.backward import run_backward
+from cygrad._core.forward import _detached  # pyright: ignore[reportPrivateUsage]
 from cygrad._core.grad_mode import is_grad_enabled
 from cygrad._core.graph_queries import n_outputs, output_facts
 from cygrad._core.node import Node
 from cygrad._core.tensor import Tensor
-from cygrad.autograd import anomaly_mode, function, grad_mode, graph
+from cygrad.autograd import anomaly_mode, forward_ad, function, grad_mode, graph
 from cygrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from cygrad.autograd.edges import GradientEdge
 from cygrad.autograd.function import Function
@@ -41,6 +42,7 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "function",
     "grad",
     "grad_mode",
@@ -305,7 +307,7 @@ def _cotangent(i: int, root: _Place, gradient: Tensor | None, function: str, cre
         )
     if gradient.dtype is not root.dtype:
         gradient = gradient.to(root.dtype)
-    return gradient if create_graph else gradient.detach()
+    return gradient if create_graph else _detached(gradient)
 
 
 def _cotangent_of_edge(
@@ -341,7 +343,7 @@ def _cotangent_of_edge(
             )
         if gradient.dtype is not dtype:
             gradient = gradient.to(dtype)
-    return gradient if create_graph else gradient.detach()
+    return gradient if create_graph else _detached(gradient)
 
 
 def _batched(

@@ -36,6 +36,7 @@ __all__ = [
 _GRAD = 1
 _INFERENCE = 2
 _ALONE = 4
+_PRIMAL = 8  # tangents are not looked at
 _BITS = 4
 
 # What a decorator changes: bits to clear, bits to set.

@@ -15,18 +15,17 @@ Optimization", section 8.1.
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, cast
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 import cygrad
 from cygrad._core.tensor import Tensor
+from cygrad.autograd import forward_ad
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
@@ -220,32 +219,6 @@ def _forward(
     return blocks
 
 
-class _Dual(Protocol):
-    @property
-    def tangent(self) -> cygrad.Tensor | None: ...
-
-
-class _ForwardMode(Protocol):
-    """What is used of cygrad.autograd.forward_ad."""
-
-    def dual_level(self) -> AbstractContextManager[object]: ...
-
-    def make_dual(self, tensor: cygrad.Tensor, tangent: cygrad.Tensor) -> cygrad.Tensor: ...
-
-    def unpack_dual(self, tensor: cygrad.Tensor) -> _Dual: ...
-
-
-def _forward_mode() -> _ForwardMode:
-    """The module of forward mode, imported when it is asked for."""
-    try:
-        module: object = importlib.import_module("cygrad.autograd.forward_ad")
-    except ModuleNotFoundError:
-        raise NotImplementedError(
-            "gradcheck: check_forward_ad needs forward mode, which this version of cygrad does not have; leave it out"
-        ) from None
-    return cast("_ForwardMode", module)
-
-
 def _push(
     func: Checked,
     inputs: Sequence[cygrad.Tensor],
@@ -253,7 +226,6 @@ def _push(
     picks: Sequence[int],
 ) -> list[npt.NDArray[np.complex128]]:
     """Tangents of the picked outputs when only the inputs at the keys of `tangents` carry one."""
-    forward_ad = _forward_mode()
     with forward_ad.dual_level():
         duals = [
             forward_ad.make_dual(value, _tensor(tangents[index], value)) if index in tangents else value
@@ -445,6 +417,24 @@ def _check_undefined_tangents(func: Checked, inputs: Sequence[cygrad.Tensor], pi
                 )
 
 
+def _check_linear(func: Checked, inputs: Sequence[cygrad.Tensor], picks: Sequence[int]) -> None:
+    """Tangents are pushed row by row: those of a combination of rows must be that combination of theirs."""
+    random = np.random.default_rng(_SEED)
+    sources = [index for index, value in enumerate(inputs) if _is_differentiable(value)]
+    rows = [
+        {index: random.standard_normal(inputs[index].numel()).astype(np.complex128) for index in sources}
+        for _ in range(2)
+    ]
+    first, second = (_push(func, inputs, row, picks) for row in rows)
+    together = _push(func, inputs, {index: rows[0][index] + 2 * rows[1][index] for index in sources}, picks)
+    for which, (one, other, both) in enumerate(zip(first, second, together, strict=True)):
+        if not np.allclose(one + 2 * other, both, equal_nan=True):
+            raise GradcheckError(
+                f"gradcheck: the tangents of output {which} for a batch of tangents are not linear in them:\n"
+                f"row 0 plus twice row 1:{one + 2 * other}\ntheir combination:{both}"
+            )
+
+
 def _check_batched(inputs: Sequence[cygrad.Tensor], outputs: Sequence[cygrad.Tensor]) -> None:
     """`is_grads_batched=True` must give, row by row, what one backward a row gives."""
     targets = _differentiable(inputs)
@@ -571,6 +561,7 @@ def gradcheck(
     check_undefined_grad: bool = True,
     check_grad_dtypes: bool = False,
     check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
     check_forward_ad: bool = False,
     check_backward_ad: bool = True,
     fast_mode: bool = False,
@@ -591,6 +582,7 @@ def gradcheck(
             forward mode, inputs without a tangent).
         check_grad_dtypes: also demand that every gradient has its input's dtype.
         check_batched_grad: also check `is_grads_batched=True` of `autograd.grad`, row by row.
+        check_batched_forward_grad: also check that the tangents of a combination of tangents are that combination.
         check_forward_ad: check forward mode.
         check_backward_ad: check reverse mode.
         fast_mode: compare one random projection of the Jacobian, not all of it; complex functions get the full check.
@@ -610,6 +602,8 @@ def gradcheck(
         raise AssertionError("gradcheck: Expected at least one of check_forward_ad or check_backward_ad to be True.")
     if check_batched_grad and not check_backward_ad:
         raise AssertionError("gradcheck: Setting check_batched_grad=True requires check_backward_ad to be True.")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError("gradcheck: Setting check_batched_forward_grad=True requires check_forward_ad to be True.")
     options = _Options(eps, atol, rtol, nondet_tol, check_grad_dtypes)
     try:
         _run(
@@ -618,6 +612,7 @@ def gradcheck(
             options,
             check_undefined_grad,
             check_batched_grad,
+            check_batched_forward_grad,
             check_forward_ad,
             check_backward_ad,
             fast_mode,
@@ -635,6 +630,7 @@ def _run(
     options: _Options,
     undefined: bool,
     batched: bool,
+    batched_forward: bool,
     forward: bool,
     backward: bool,
     fast: bool,
@@ -663,6 +659,8 @@ def _run(
             )
     if forward and undefined:
         _check_undefined_tangents(func, inputs, picks)
+    if batched_forward:
+        _check_linear(func, inputs, picks)
     if backward:
         if batched:
             _check_batched(inputs, outputs)

@@ -191,10 +191,7 @@ def crop(x: Tensor, sizes: Sequence[int]) -> Tensor:
 
 
 def prod_backward(grad: Tensor, self: Tensor, dim: Sequence[int] | None, keepdim: bool) -> Tensor:
-    """The VJP of a product: the gradient times the conjugate of the product of all other elements.
-
-    That product is the product of the elements before times that of the elements behind, which needs no division.
-    """
+    """The VJP of a product: the gradient times the conjugate of the product of all other elements."""
     if not dim:
         return prod_backward(grad.reshape(1), self.reshape(-1), [0], True).reshape(self.shape)
     d = dim[0] + self.ndim if dim[0] < 0 else dim[0]
@@ -202,26 +199,51 @@ def prod_backward(grad: Tensor, self: Tensor, dim: Sequence[int] | None, keepdim
         return grad
     if not keepdim:
         grad = grad.unsqueeze(d)
-    n = self.shape[d]
-    if n == 0:
+    if self.shape[d] == 0:
         return grad.expand(self.shape)
-    ones = ones_like(self.narrow(d, 0, 1))
-    before = ops.cat([ones, self.narrow(d, 0, n - 1)], d).cumprod(d)
-    behind = ops.cat([ones, self.flip(d).narrow(d, 0, n - 1)], d).cumprod(d).flip(d)
-    return grad * (before * behind).conj()
+    return grad * _products_of_others(self, d).conj()
+
+
+def prod_forward(t: Tensor, self: Tensor, dim: Sequence[int] | None, keepdim: bool) -> Tensor:
+    """The JVP of a product: the sum of each element's tangent times the product of all other elements."""
+    if not dim:
+        return prod_forward(t.reshape(-1), self.reshape(-1), [0], False)
+    if self.ndim == 0:
+        return t
+    if self.shape[dim[0]] == 0:
+        return t.sum(dim[0], keepdim)
+    return (t * _products_of_others(self, dim[0])).sum(dim[0], keepdim)
+
+
+def _products_of_others(self: Tensor, dim: int) -> Tensor:
+    """For each element the product of all others along a dim: those before times those behind, without a division."""
+    n = self.shape[dim]
+    ones = ones_like(self.narrow(dim, 0, 1))
+    before = ops.cat([ones, self.narrow(dim, 0, n - 1)], dim).cumprod(dim)
+    behind = ops.cat([ones, self.flip(dim).narrow(dim, 0, n - 1)], dim).cumprod(dim).flip(dim)
+    return before * behind
 
 
 def cumprod_backward(grad: Tensor, self: Tensor, dim: int) -> Tensor:
-    """The VJP of a running product, right with zeros.
+    """The VJP of a running product, right with zeros: entry i gets the sum over j of grad[j] * conj(slopes[i, j])."""
+    if self.ndim == 0 or self.shape[dim] == 0:
+        return grad
+    return (grad.movedim(dim, -1).unsqueeze(-2) * _running_slopes(self, dim).conj()).sum(-1).movedim(-1, dim)
 
-    Entry i gets the sum over j >= i of grad[j] times the conjugate of the product over k <= j, k != i. That product is
-    the running product before i, times the running product that starts behind i: a triangle of n * n products.
+
+def cumprod_forward(t: Tensor, self: Tensor, dim: int) -> Tensor:
+    """The JVP of a running product, right with zeros: entry j gets the sum over i of t[i] * slopes[i, j]."""
+    if self.ndim == 0 or self.shape[dim] == 0:
+        return t
+    return (t.movedim(dim, -1).unsqueeze(-1) * _running_slopes(self, dim)).sum(-2).movedim(-1, dim)
+
+
+def _running_slopes(self: Tensor, dim: int) -> Tensor:
+    """The derivative [..., i, j] of entry j of a running product by element i of the (last) dim: 0 for j < i.
+
+    It is the product over k <= j, k != i: the running product before i, times the running product that starts behind i.
     """
-    if self.ndim == 0:
-        return grad
     n = self.shape[dim]
-    if n == 0:
-        return grad
     rows = self.movedim(dim, -1)
     ones = ones_like(rows.narrow(-1, 0, 1))
     before = ops.cat([ones, rows.narrow(-1, 0, n - 1)], -1).cumprod(-1)
@@ -230,12 +252,8 @@ def cumprod_backward(grad: Tensor, self: Tensor, dim: int) -> Tensor:
     positions = arange(n)
     later = positions.unsqueeze(0) > positions.unsqueeze(1)
     behind = ops.where(later, square, 1).cumprod(-1)
-    weights = ops.where(
-        later.logical_not().logical_and(positions.unsqueeze(0) != positions.unsqueeze(1)),
-        0,
-        before.unsqueeze(-1) * behind,
-    )
-    return (grad.movedim(dim, -1).unsqueeze(-2) * weights.conj()).sum(-1).movedim(-1, dim)
+    earlier = later.logical_not().logical_and(positions.unsqueeze(0) != positions.unsqueeze(1))
+    return ops.where(earlier, 0, before.unsqueeze(-1) * behind)
 
 
 def _product(sizes: Sequence[int]) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 
 import pytest
@@ -15,13 +16,35 @@ import torch
 from support import AnyTensor, is_tensor, outcome
 
 import cygrad
+from cygrad.autograd import forward_ad
 from cygrad.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from ops.samples import TABLE
 from ops.spec import Call, Entry, Sample
 from ops.test_oracle import gradients, parts, recorded
 
 DIFFERENTIABLE = [entry for entry in TABLE if entry.grad]
-CHECKS: dict[str, Callable[..., bool]] = {"first": gradcheck, "second": gradgradcheck}
+
+
+def reverse_over_forward(function: Callable[..., list[AnyTensor]], inputs: list[cygrad.Tensor]) -> bool:
+    """The tangents of the results, as a function of inputs and their tangents, against finite differences."""
+    count = len(inputs)
+    tangents = [(value.detach() * 0.5 + 0.25).requires_grad_() for value in inputs]
+
+    def pushed(*tensors: cygrad.Tensor) -> list[cygrad.Tensor]:
+        with forward_ad.dual_level():
+            duals = [forward_ad.make_dual(*pair) for pair in zip(tensors[:count], tensors[count:], strict=True)]
+            results = [result for result in function(*duals) if isinstance(result, cygrad.Tensor)]
+            found = [forward_ad.unpack_dual(result).tangent for result in results]
+        return [tangent for tangent in found if tangent is not None]
+
+    return gradcheck(pushed, (*inputs, *tangents))
+
+
+CHECKS: dict[str, Callable[..., bool]] = {
+    "first": partial(gradcheck, check_forward_ad=True, check_batched_forward_grad=True),
+    "second": partial(gradgradcheck, check_fwd_over_rev=True),
+    "second through forward": reverse_over_forward,
+}
 
 
 def differentiable(call: Call, sample: Sample, dtype: str) -> bool:
