@@ -91,6 +91,12 @@ def _tiny_mlp(rng: np.random.Generator, small: bool) -> Inputs:
     return Inputs({"x": _normal(rng, 1, 2), "target": _normal(rng, 1, 1), **_dense(rng, (2, 16, 16, 1))})
 
 
+def _tiny_mlp_along(rng: np.random.Generator, small: bool) -> Inputs:
+    inputs = _tiny_mlp(rng, small)
+    along = {f"{name}_t": _normal(rng, *inputs[name].shape) for name in ("w1", "b1", "w2", "b2", "w3", "b3")}
+    return Inputs({**inputs.arrays, **along})
+
+
 def _rnn(rng: np.random.Generator, small: bool) -> Inputs:
     steps, batch, hidden = (5, 3, 4) if small else (100, 8, 32)
     arrays: dict[str, FloatArray] = {
@@ -228,6 +234,15 @@ _ORDINARY = (
         "the tiny MLP with a hook on every parameter that clips its gradient",
         _tiny_mlp,
         _DENSE_OUTPUTS,
+        (torch_over_cygrad(6.0),),
+        peers=_TORCH_API,
+    ),
+    Workload(
+        "forward-mode",
+        "forward-mode",
+        "the tiny MLP in forward mode: squared error and its derivative along all parameters at once",
+        _tiny_mlp_along,
+        ("loss", "derivative"),
         (torch_over_cygrad(6.0),),
         peers=_TORCH_API,
     ),

@@ -5,6 +5,7 @@ Why it exists: a graph that outlives its test is a leak in the core, which no si
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 from collections.abc import Generator, Iterator
@@ -57,9 +58,11 @@ def pytest_runtest_makereport(
 
 @pytest.fixture(autouse=True)
 def settings_restored() -> Iterator[None]:
-    """Grad mode, default dtype and thread count are what they were, whatever the test did."""
+    """Grad mode, dual level, default dtype and thread count are what they were, whatever the test did."""
     yield
     for m in (cygrad, torch):
+        with contextlib.suppress(RuntimeError):  # none is open, unless the test has failed
+            m.autograd.forward_ad.exit_dual_level()
         m.set_grad_enabled(True)
         m.set_default_dtype(m.float32)
     cygrad.set_num_threads(1)

@@ -184,6 +184,7 @@ def test_demands_are_those_that_cygrad_set_itself() -> None:
         "deep-chain": 12.0,
         "functions": 4.0,
         "hooks": 6.0,
+        "forward-mode": 6.0,
         "checkpoints": 4.0,
         "rows": 6.0,
         "augmented": 10.0,

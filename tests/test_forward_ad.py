@@ -355,6 +355,22 @@ def test_changes_of_shape_in_place(change: Callable[[AnyTensor], object]) -> Non
     assert_agrees(in_level(program))
 
 
+@pytest.mark.parametrize("write", ["fill_", "zero_", "masked_fill_"])
+def test_writes_to_expanded_memory(write: str) -> None:
+    """Where every place is written with the same number, memory may show it many times."""
+
+    def program(m: ModuleType) -> object:
+        x = dual(m, 1.0, 2.0).clone()
+        wide = x.unsqueeze(1).expand(2, 3)
+        if write == "masked_fill_":
+            wide.masked_fill_(wide > 1.5, 4.0)
+        else:
+            getattr(wide, write)(*([4.0] if write == "fill_" else []))
+        return [x.detach(), tangent(m, x), tangent(m, wide)]
+
+    assert_agrees(in_level(program))
+
+
 def test_random_fills_have_a_zero_tangent() -> None:
     def program(m: ModuleType) -> object:
         found = []

@@ -116,6 +116,24 @@ def tiny_mlp(inputs: Inputs) -> Step:
     return step
 
 
+def forward_mode(inputs: Inputs) -> Step:
+    """The derivative of the same along all parameters, beside the values."""
+    x, target = inputs["x"], inputs["target"]
+    w1, b1, w2, b2, w3, b3 = (inputs[name] for name in ("w1", "b1", "w2", "b2", "w3", "b3"))
+    v1, c1, v2, c2, v3, c3 = (inputs[f"{name}_t"] for name in ("w1", "b1", "w2", "b2", "w3", "b3"))
+
+    def step() -> Sequence[FloatArray]:
+        h1 = np.tanh(x @ w1 + b1)
+        d1 = (x @ v1 + c1) * (1.0 - h1 * h1)
+        h2 = np.tanh(h1 @ w2 + b2)
+        d2 = (d1 @ w2 + h1 @ v2 + c2) * (1.0 - h2 * h2)
+        error = h2 @ w3 + b3 - target
+        along = d2 @ w3 + h2 @ v3 + c3
+        return np.asarray(np.mean(error * error)), np.asarray(np.mean(2.0 * error * along))
+
+    return step
+
+
 def rnn(inputs: Inputs) -> Step:
     """Backpropagation through time (Werbos, Proceedings of the IEEE, 1990)."""
     frames, start, target = inputs["frames"], inputs["start"], inputs["target"]
@@ -230,6 +248,7 @@ PROGRAMS: dict[str, Callable[[Inputs], Step]] = {
     "deep-chain": deep_chain,
     "functions": chain,
     "hooks": tiny_mlp,
+    "forward-mode": forward_mode,
     "checkpoints": rnn,
     "rows": rows,
     "augmented": deep_chain,

@@ -6,6 +6,7 @@ Both modules are imported by name and cast to `TorchModule`, so that a workload 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol, Self
 
 import numpy as np
@@ -57,8 +58,19 @@ class Checkpoint(Protocol):
     def __call__(self, function: Callable[..., Tensor], *arguments: Tensor, use_reentrant: bool) -> Tensor: ...
 
 
+class ForwardMode(Protocol):
+    """`torch.autograd.forward_ad`."""
+
+    def dual_level(self) -> AbstractContextManager[object]: ...
+    def make_dual(self, tensor: Tensor, tangent: Tensor, /) -> Tensor: ...
+    def unpack_dual(self, tensor: Tensor, /) -> tuple[Tensor, Tensor | None]: ...
+
+
 class Autograd(Protocol):
     """`torch.autograd`."""
+
+    @property
+    def forward_ad(self) -> ForwardMode: ...
 
     @property
     def Function(self) -> type: ...  # noqa: N802 (torch's name)

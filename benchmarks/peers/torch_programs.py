@@ -224,6 +224,26 @@ def hooks(torch: TorchModule, inputs: Inputs) -> Step:
     return step
 
 
+def forward_mode(torch: TorchModule, inputs: Inputs) -> Step:
+    """`tiny_mlp` in forward mode: the squared error and its derivative along all parameters at once."""
+    x, target = torch.tensor(inputs["x"]), torch.tensor(inputs["target"])
+    forward_ad = torch.autograd.forward_ad
+    names = ("w1", "b1", "w2", "b2", "w3", "b3")
+    parameters = [torch.tensor(inputs[name]) for name in names]
+    tangents = [torch.tensor(inputs[f"{name}_t"]) for name in names]
+
+    def step() -> Sequence[Tensor | None]:
+        with forward_ad.dual_level():
+            duals = [forward_ad.make_dual(*pair) for pair in zip(parameters, tangents, strict=True)]
+            w1, b1, w2, b2, w3, b3 = duals
+            h = torch.tanh(x @ w1 + b1)
+            h = torch.tanh(h @ w2 + b2)
+            loss = ((h @ w3 + b3 - target) ** 2).mean()
+            return forward_ad.unpack_dual(loss)
+
+    return step
+
+
 def checkpoints(torch: TorchModule, inputs: Inputs) -> Step:
     """`rnn` in ten checkpoints, each of which runs a tenth of the frames again in backward."""
     frames, start, target = (torch.tensor(inputs[name]) for name in ("frames", "start", "target"))
@@ -308,6 +328,7 @@ _PROGRAMS: dict[str, Callable[[TorchModule, Inputs], Step]] = {
     "deep-chain": deep_chain,
     "functions": functions,
     "hooks": hooks,
+    "forward-mode": forward_mode,
     "checkpoints": checkpoints,
     "rows": rows,
     "augmented": augmented,

@@ -211,6 +211,22 @@ cdef Tensor written_old(Tensor t):
     return recorded_ops.clone(t)
 
 
+cdef Tensor once(Tensor t, Array* like):
+    # Of the dims along which `like` shows one element many times, the first place: memory that is written once.
+    cdef IntList sizes, strides
+    cdef Py_ssize_t item = ITEMSIZE[t.a.dtype]
+    cdef bint repeated = False
+    cdef int i
+    sizes.n = strides.n = t.a.ndim
+    for i in range(t.a.ndim):
+        strides.v[i] = t.a.strides[i] // item
+        sizes.v[i] = t.a.shape[i]
+        if like.strides[i] == 0 and like.shape[i] > 1:
+            repeated = True
+            sizes.v[i] = 1
+    return recorded_ops.as_strided(t, &sizes, &strides, (t.a.data - t.a.storage.data) // item) if repeated else t
+
+
 cdef int tangent_write(Tensor written, Tensor tangent) except -1:
     cdef Tensor own, base, found
     cdef int modes
@@ -230,7 +246,11 @@ cdef int tangent_write(Tensor written, Tensor tangent) except -1:
             if found is tangent:
                 found = recorded_ops.clone(found)        # it may be that of the tensor whose value was written
         else:
-            recorded_ops.copy_(own, tensor_wrap(array_zeros(own.a.dtype, 0, NULL)) if tangent is None else tangent)
+            if tangent is None:
+                tangent = tensor_wrap(array_zeros(own.a.dtype, 0, NULL))
+            elif same_shape(tangent.a, own.a):
+                tangent = once(tangent, own.a)
+            recorded_ops.copy_(once(own, own.a), tangent)
     finally:
         set_thread_modes(modes)
     if own is None:
