@@ -34,12 +34,11 @@ OPERATIONS: Mapping[str, Callable[[ModuleType, Operand, Operand, int], object]] 
     "contiguous": lambda m, x, y, n: x.contiguous(),
     "zeros": lambda m, x, y, n: m.zeros_like(x),
     "primal": lambda m, x, y, n: m.autograd.forward_ad.unpack_dual(x).primal,
-    "dual": lambda m, x, y, n: m.autograd.forward_ad.make_dual(x, m.full_like(x.detach(), 0.5)),
+    "dual": lambda m, x, y, n: m.autograd.forward_ad.make_dual(x, m.ones_like(x.detach())),
     "detach": lambda m, x, y, n: x.detach(),
 }
-# torch keeps what belonged to the old shape of other views' bases where a tensor changes its shape; it reads the new
-# value for the old one where a tensor is written with itself. out= and overlapping memory are refused here and there for
-# reasons of their own.
+# torch keeps what belonged to the old shape where a tensor changes its shape, and reads the new value for the old one
+# where a tensor is written with itself. out= and overlapping memory are refused here and there for reasons of their own.
 LEFT_OUT = RESHAPING | {"mul self", "detach", "as strided", "expand", "out", "out mul", "out sum"}
 LINES: Mapping[str, Sequence[str]] = {
     "view": sorted(set(VIEWS) - LEFT_OUT),
