@@ -19,7 +19,7 @@ HEAD = (
 from cpython.object cimport PyObject
 from cygrad._core.arguments cimport (
     Binding, Call, arguments_match, arg_tensor, arg_operand, arg_scalar, arg_tensors, arg_int, arg_ints, arg_bool,
-    arg_float, arg_dtype, arg_choice, function_new, method_new, property_new)
+    arg_float, arg_dtype, arg_format, arg_choice, function_new, method_new, property_new)
 from cygrad._core.out_argument cimport has_out, out_call
 from cygrad._core.operation cimport INT_NONE, ints0, ints1, ints2, ints3
 from cygrad._core.tensor cimport Tensor
@@ -42,6 +42,8 @@ LETTERS = {
     Kind.FLOAT: "f",
     Kind.DTYPE: "d",
     Kind.DTYPE_OPT: "e",
+    Kind.FORMAT: "m",
+    Kind.FORMAT_OPT: "o",
     Kind.STR: "r",
     Kind.STR_OPT: "q",
 }
@@ -89,6 +91,8 @@ def argument_text(a: Argument, k: int, which: int, choices: tuple[str, ...]) -> 
         return f"arg_float(&c, {k}, {number_text(float(default)) if isinstance(default, int | float) else '0.0'})"
     if a.kind in (Kind.DTYPE, Kind.DTYPE_OPT):
         return f"arg_dtype(&c, {k})"
+    if a.kind in (Kind.FORMAT, Kind.FORMAT_OPT):
+        return f"arg_format(&c, {k})"
     if isinstance(default, str):
         return (
             f'(arg_choice(&c, {k}, b"{",".join(choices)}") if c.slots[{k}] != NULL else {choices.index(default) + 1})'

@@ -48,6 +48,7 @@ from cygrad._core.node cimport (
     VAL_NONE, WATCH_VALUES)
 from cygrad._core.operation cimport *
 from cygrad._core.geometry cimport *
+from cygrad._core.kernels.formats cimport lies_as
 from cygrad._core.inplace cimport (
     inplace_check, inplace_check_recorded, inplace_check_graph, inplace_history, inplace_saved, overlap_check)
 from cygrad._core.recording cimport edge_set, save_input, save_output, history_set, view_set, view_set_kind

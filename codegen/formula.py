@@ -126,6 +126,7 @@ FACTS: Mapping[str, tuple[Kind, tuple[Kind, ...]]] = {
     "is_complex": (Kind.BOOL, ()),
     "is_floating": (Kind.BOOL, ()),
     "is_contiguous": (Kind.BOOL, ()),
+    "lies_as": (Kind.BOOL, (Kind.FORMAT,)),
     "offset": (Kind.INT, ()),
     "lengths": (
         Kind.INTS,
@@ -387,6 +388,9 @@ class Parser:
         if {kind, have} in (
             {Kind.INTS, Kind.INTS_OPT},
             {Kind.DTYPE, Kind.DTYPE_OPT},
+            {Kind.DTYPE, Kind.FORMAT},  # kernels take both as an int
+            {Kind.DTYPE, Kind.FORMAT_OPT},
+            {Kind.FORMAT, Kind.FORMAT_OPT},
             {Kind.INT, Kind.INT_OPT},
             {Kind.STR, Kind.STR_OPT},
         ):

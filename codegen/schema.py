@@ -36,6 +36,8 @@ class Kind(enum.Enum):
     FLOAT = "float"
     DTYPE = "ScalarType"
     DTYPE_OPT = "ScalarType?"
+    FORMAT = "MemoryFormat"
+    FORMAT_OPT = "MemoryFormat?"
     STR = "str"
     STR_OPT = "str?"
 

@@ -15,6 +15,7 @@ from typing import Literal, SupportsIndex, overload
 
 from cygrad import return_types
 from cygrad._core.dtypes import _DTypeLike
+from cygrad._core.options import memory_format
 from cygrad._core.tensor import Tensor, _Operand, _Scalar
 
 """
@@ -34,6 +35,7 @@ ANNOTATIONS = {
     Kind.TRUE: "Literal[True]",
     Kind.FLOAT: "float",
     Kind.DTYPE: "_DTypeLike",
+    Kind.FORMAT: "memory_format",
     Kind.STR: "str",
 }
 RETURNS = {"Tensor": "Tensor", "Tensor[]": "tuple[Tensor, ...]", "bool": "bool", "int": "int", "float": "float"}

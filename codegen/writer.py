@@ -47,6 +47,8 @@ C_TYPES = {
     Kind.FLOAT: "double",
     Kind.DTYPE: "int",
     Kind.DTYPE_OPT: "int",
+    Kind.FORMAT: "int",
+    Kind.FORMAT_OPT: "int",
     Kind.STR: "int",
     Kind.STR_OPT: "int",
 }
@@ -326,9 +328,8 @@ class ExpressionWriter:
         if e.fact == "strides":
             return f"ints_strides(&{self.int_list()}, {array})"
         if e.arguments or e.fact == "reversed_dims":
-            function = {"size": "size_at", "viewable": "view_possible", "has_sizes": "sizes_equal"}.get(
-                e.fact, f"fact_{e.fact}"
-            )
+            named = {"size": "size_at", "viewable": "view_possible", "has_sizes": "sizes_equal", "lies_as": "lies_as"}
+            function = named.get(e.fact, f"fact_{e.fact}")
             into = [f"&{self.int_list()}"] if e.kind is Kind.INTS else []
             return f"{function}({', '.join([*into, array, *(self.value(a) for a in e.arguments)])})"
         read = {

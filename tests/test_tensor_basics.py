@@ -37,6 +37,18 @@ FACTS: dict[str, Call] = {
     "numel": lambda m: [matrix(m).numel(), matrix(m).nelement(), matrix(m).shape.numel()],
     "element_size": lambda m: [matrix(m).element_size(), matrix(m).itemsize, matrix(m).nbytes],
     "storage_offset": lambda m: matrix(m)[1:, 1:].storage_offset(),
+    "is_contiguous in a memory format": lambda m: [
+        x.is_contiguous(memory_format=getattr(m, name))
+        for x in (
+            matrix(m),
+            m.zeros(2, 3, 4, 5),
+            m.zeros(2, 3, 4, 5).contiguous(memory_format=m.channels_last),
+            m.zeros(2, 4, 5, 3).permute(0, 3, 1, 2),
+            m.zeros(2, 3, 1, 1),
+            m.zeros(2, 3, 2, 2, 2).clone(memory_format=m.channels_last_3d),
+        )
+        for name in ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
+    ],
     "is_contiguous": lambda m: [
         matrix(m).is_contiguous(),
         matrix(m).t().is_contiguous(),

@@ -61,6 +61,7 @@ cdef const IntList* arg_ints(Call* c, int k, int which) except? NULL       # in 
 cdef bint arg_bool(Call* c, int k, bint default) except? -1
 cdef double arg_float(Call* c, int k, double default) except? -1
 cdef int arg_dtype(Call* c, int k) except? -1                              # -1 where left out
+cdef int arg_format(Call* c, int k) except? -1                             # a FormatCode; -1 where left out
 cdef int arg_choice(Call* c, int k, const char* choices) except? -1        # 1, 2, ... in the comma-separated choices; 0 where left out
 
 # Making Python objects for bindings

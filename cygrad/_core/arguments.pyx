@@ -6,6 +6,7 @@ from libc.stdlib cimport calloc
 from libc.string cimport memset, strlen, strncmp
 from cygrad._core.array cimport array_alias
 from cygrad._core.atomics cimport likely, unlikely
+from cygrad._core.options cimport memory_format
 from cygrad._core.dtypes cimport dtype, dtype_code, is_integral_code, BOOL
 from cygrad._core.tensor cimport as_operand, needs_grad, tensor_number, tensor_wrap
 
@@ -56,13 +57,15 @@ cdef PyTypeObject* NUMPY_INTEGER = <PyTypeObject*>numpy.integer
 cdef PyTypeObject* NUMPY_ARRAY = <PyTypeObject*>numpy.ndarray
 cdef PyTypeObject* TENSOR = <PyTypeObject*>Tensor
 cdef PyTypeObject* DTYPE = <PyTypeObject*>dtype
+cdef PyTypeObject* MEMORY_FORMAT = <PyTypeObject*>memory_format
 cdef object INPUT = PyUnicode_InternFromString(b"input")
 cdef dict NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims", "self": "x", "other": "x2"}
 cdef list _kept = []        # names that ArgumentSpecs point to
 
 cdef dict KIND_TEXT = {
     b"T": "Tensor", b"N": "Tensor", b"t": "Tensor", b"n": "Tensor", b"L": "tuple of Tensors", b"S": "Number", b"s": "Number", b"i": "int", b"j": "int",
-    b"I": "tuple of ints", b"J": "tuple of ints", b"b": "bool", b"y": "True", b"f": "float", b"d": "cygrad.dtype", b"e": "cygrad.dtype", b"r": "str", b"q": "str",
+    b"I": "tuple of ints", b"J": "tuple of ints", b"b": "bool", b"y": "True", b"f": "float", b"d": "cygrad.dtype", b"e": "cygrad.dtype", b"m": "cygrad.memory_format", b"o": "cygrad.memory_format",
+    b"r": "str", b"q": "str",
 }
 
 
@@ -104,7 +107,7 @@ cdef int parse(Binding* b) except -1:
                 a.numpy_name = <PyObject*>other
             a.kind = kind[0]
             a.length = int(kind[1:] or 0)
-            a.optional = a.kind in b"tnsjJeq"
+            a.optional = a.kind in b"tnsjJeoq"
             a.keyword_only = keyword_only
             o.n += 1
             if not keyword_only:
@@ -193,6 +196,8 @@ cdef bint fits(ArgumentSpec* a, PyObject* o) noexcept:
         return PyFloat_Check(o) or (PyLong_Check(o) and not PyBool_Check(o)) or PyObject_TypeCheck(o, NUMPY_FLOATING) or PyObject_TypeCheck(o, NUMPY_INTEGER) or is_plain_tensor(o)
     if kind == b"d" or kind == b"e":
         return PyObject_TypeCheck(o, DTYPE) or PyType_Check(o)
+    if kind == b"m" or kind == b"o":
+        return PyObject_TypeCheck(o, MEMORY_FORMAT)
     if kind == b"L":
         return PyTuple_Check(o) or PyList_Check(o)
     return PyUnicode_Check(o)
@@ -411,6 +416,10 @@ cdef double arg_float(Call* c, int k, double default) except? -1:
 
 cdef int arg_dtype(Call* c, int k) except? -1:
     return -1 if c.slots[k] == NULL else dtype_code(<object>c.slots[k])
+
+
+cdef int arg_format(Call* c, int k) except? -1:
+    return -1 if c.slots[k] == NULL else (<memory_format>c.slots[k]).code
 
 
 cdef int arg_choice(Call* c, int k, const char* choices) except? -1:

@@ -15,7 +15,8 @@ from cygrad._core.grad_mode cimport grad_enabled, set_thread_modes
 from cygrad._core.kernels.copy cimport cast, clone, copy_into
 from cygrad._core.kernels.half cimport half_to_float
 from cygrad._core.node cimport Node, NodeState, NodeType, node_new, node_register
-from cygrad._core.options cimport FORMAT_CONTIGUOUS, FORMAT_PRESERVE, channels_last_strides, format_code
+from cygrad._core.kernels.formats cimport FORMAT_PRESERVE, empty_as
+from cygrad._core.options cimport format_code
 from cygrad._core.sizes cimport dtype_or
 from cygrad._core.recording cimport edge_set, history_set
 from cygrad._core.tensor cimport Tensor, tensor_wrap
@@ -97,18 +98,10 @@ cdef list recorded_to_copy(NodeState* s, list grads, uint64_t need):
 
 cdef Array* converted(Array* a, int code, int format) except NULL:
     cdef Array* result
-    cdef Array* base
-    cdef Py_ssize_t strides[64]
     if format == FORMAT_PRESERVE:
         result = clone(a) if code == a.dtype else cast(a, code)
     else:
-        if format != FORMAT_CONTIGUOUS:
-            channels_last_strides(format, ITEMSIZE[code], a.ndim, a.shape, strides)
-        result = array_empty(code, a.ndim, a.shape)
-        if result != NULL and format != FORMAT_CONTIGUOUS:
-            base = result
-            result = array_from_storage(base.storage, code, base.data, a.ndim, a.shape, strides)
-            array_decref(base)
+        result = empty_as(code, a.ndim, a.shape, format)
         if result != NULL and copy_into(result, a) != 0:
             array_decref(result)
             result = NULL

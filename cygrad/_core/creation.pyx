@@ -17,7 +17,8 @@ from cygrad._core.from_data cimport array_from_data, number_code, scalar_of, sto
 from cygrad._core.kernels.copy cimport cast, clone, copy_into, fill
 from cygrad._core.memory cimport Storage, storage_decref, storage_foreign
 from cygrad._core.ndarray cimport array_from_ndarray, array_from_numpy_scalar
-from cygrad._core.options cimport FORMAT_CONTIGUOUS, FORMAT_PRESERVE, channels_last_strides, format_code
+from cygrad._core.kernels.formats cimport FORMAT_CONTIGUOUS, FORMAT_PRESERVE, empty_as
+from cygrad._core.options cimport format_code
 from cygrad._core.sizes cimport (
     check_place, check_requires_grad, dtype_or, finish, finish_out, parse_size, parse_size_sequence, signed_sizes, store_value)
 from cygrad._core.tensor cimport Tensor, array_replace, tensor_wrap
@@ -219,22 +220,6 @@ cdef Array* constant(int code, int ndim, const Py_ssize_t* sizes, object value) 
     return a
 
 
-cdef Array* uninitialised(int code, int ndim, const Py_ssize_t* sizes, int format) except NULL:
-    cdef Array* a = checked(array_empty(code, ndim, sizes))
-    cdef Array* ordered
-    cdef Py_ssize_t strides[64]
-    if format == FORMAT_CONTIGUOUS:
-        return a
-    try:
-        if format == FORMAT_PRESERVE:
-            raise RuntimeError("cygrad.empty: unsupported memory format Preserve: there is no tensor whose layout could be kept")
-        channels_last_strides(format, ITEMSIZE[code], ndim, sizes, strides)
-        ordered = checked(array_from_storage(a.storage, code, a.data, ndim, sizes, strides))
-    finally:
-        array_decref(a)
-    return ordered
-
-
 def empty(*args: object, size: object = None, out: Tensor | None = None, dtype: object = None, layout: object = None, device: object = None,
           requires_grad: bool = False, pin_memory: bool = False, memory_format: object = None) -> Tensor:
     """A tensor of the given size whose elements are whatever the memory held. RuntimeError for negative sizes, MemoryError for too large ones."""
@@ -243,7 +228,7 @@ def empty(*args: object, size: object = None, out: Tensor | None = None, dtype: 
     cdef int code = dtype_or(dtype, default_dtype() if out is None else out.a.dtype, "empty")
     check_place(layout, device, pin_memory, "empty")
     check_requires_grad(code, requires_grad, "empty")
-    return finish_out(uninitialised(code, ndim, sizes, format_code(memory_format, FORMAT_CONTIGUOUS, "empty")), requires_grad, out, "empty")
+    return finish_out(checked(empty_as(code, ndim, sizes, format_code(memory_format, FORMAT_CONTIGUOUS, "empty"))), requires_grad, out, "empty")
 
 
 def zeros(*args: object, size: object = None, out: Tensor | None = None, dtype: object = None, layout: object = None, device: object = None,
@@ -362,7 +347,7 @@ cdef Array* array_like(object input, object dtype, object layout, object device,
     format = format_code(memory_format, FORMAT_PRESERVE, operation)
     if format == FORMAT_PRESERVE:
         return checked(array_empty_like(t.a, code))
-    return uninitialised(code, t.a.ndim, t.a.shape, format)
+    return checked(empty_as(code, t.a.ndim, t.a.shape, format))
 
 
 cdef Tensor filled_like(Array* a, object value, object requires_grad):

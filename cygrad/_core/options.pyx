@@ -67,19 +67,3 @@ cdef int check_pin_memory(object obj, const char* operation) except -1:
     if obj is not True:
         raise TypeError(f"cygrad.{operation.decode()}(): argument 'pin_memory' must be bool, not {type(obj).__name__}")
     raise RuntimeError(f"cygrad.{operation.decode()}(): pin_memory=True requires a CUDA backend, and this build of cygrad has none; leave it False")
-
-
-cdef int channels_last_strides(int format, int itemsize, int ndim, const Py_ssize_t* shape, Py_ssize_t* strides) except -1:
-    # The channels (dim 1) vary fastest, then the spatial dims from the last one, then the batch.
-    cdef int wanted = 4 if format == FORMAT_CHANNELS_LAST else 5
-    cdef Py_ssize_t stride = itemsize
-    cdef int i
-    if ndim != wanted:
-        raise RuntimeError(f"cygrad: required rank {wanted} tensor to use channels_last{'' if wanted == 4 else '_3d'} format, got rank {ndim}")
-    strides[1] = stride
-    stride *= shape[1] if shape[1] > 1 else 1
-    for i in range(ndim - 1, 1, -1):
-        strides[i] = stride
-        stride *= shape[i] if shape[i] > 1 else 1
-    strides[0] = stride
-    return 0

@@ -15,7 +15,9 @@ from cygrad._core.dtypes cimport ITEMSIZE, BOOL, FLOAT32, is_integral_code, is_c
 from cygrad._core.errors cimport raise_pending
 from cygrad._core.grad_mode cimport inference_used, thread_modes, MODE_INFERENCE
 from cygrad._core.node cimport node_track, node_of
+from cygrad._core.kernels.formats cimport FORMAT_CONTIGUOUS, lies_as
 from cygrad._core.memory cimport process_trylock, process_unlock
+from cygrad._core.options cimport format_code
 from cygrad._core.size cimport size_new
 
 __all__ = ["Tensor"]
@@ -143,9 +145,11 @@ cdef class Tensor:
         """Where the memory lies."""
         return device_object(self.a.storage.device)
 
-    def is_contiguous(self) -> bool:
-        """Whether the elements lie in memory in C order without gaps."""
-        return self.a.flags & CONTIGUOUS != 0
+    def is_contiguous(self, *, memory_format: object = None) -> bool:
+        """Whether the elements lie in memory without gaps, in C order or as ``memory_format`` says."""
+        if memory_format is None:
+            return self.a.flags & CONTIGUOUS != 0
+        return lies_as(self.a, format_code(memory_format, FORMAT_CONTIGUOUS, b"is_contiguous"))
 
     def storage_offset(self) -> int:
         """The position of the first element in its storage, in elements."""

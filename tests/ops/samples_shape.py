@@ -6,6 +6,7 @@ from types import ModuleType
 
 from ops.spec import Call, Dtype, Entry, Operand, S, Sample, both, function, method, syntax, t
 
+IMAGES: tuple[Sample, ...] = (S(t(2, 3, 4, 5)), S(t(2, 3, 2, 4, layout="t")), S(t(2, 1, 1, 3)), S(t(0, 2, 3, 4)))
 WHOLE: tuple[Sample, ...] = (S(t(2, 3)), S(t(3, 2, layout="t")), S(t(2, 3, layout="s")))
 
 
@@ -35,6 +36,17 @@ def matrix_transposed(_: ModuleType, x: Operand) -> object:
 def conjugate_transposed(_: ModuleType, x: Operand) -> object:
     """x.mH."""
     return x.mH
+
+
+def in_format(call_name: str, format_name: str) -> Call:
+    """A copy (or the tensor itself) that lies as a memory format says."""
+
+    def call(m: ModuleType, x: object) -> object:
+        target = getattr(x, call_name)
+        assert callable(target)
+        return target(memory_format=getattr(m, format_name))
+
+    return call
 
 
 def permuted(_: ModuleType, x: Operand) -> object:
@@ -396,5 +408,18 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     method("contiguous", *WHOLE, S(t()), named=False, covers=("contiguous_copy",)),
     both("clone", *WHOLE, S(t()), S(t(0))),
+    syntax("clone as", in_format("clone", "channels_last"), *IMAGES, bad=(S(t(2, 3)),), covers=("clone",)),
+    syntax("clone in C order", in_format("clone", "contiguous_format"), *WHOLE, *IMAGES, covers=("clone",)),
+    syntax("clone as it is", in_format("clone", "preserve_format"), *WHOLE, *IMAGES, covers=("clone",)),
+    syntax(
+        "contiguous as", in_format("contiguous", "channels_last"), *IMAGES, bad=(S(t(2, 3)),), covers=("contiguous",)
+    ),
+    syntax(
+        "contiguous as it is",
+        in_format("contiguous", "preserve_format"),
+        S(t(2, 3)),
+        bad=WHOLE[1:],
+        covers=("contiguous",),
+    ),
     both("detach", *WHOLE, grad=False, view=True),
 )
