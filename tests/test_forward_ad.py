@@ -5,6 +5,7 @@ Why it exists: the tangents of single operations are compared in `ops/test_tange
 
 from __future__ import annotations
 
+import copy
 import gc
 import threading
 import weakref
@@ -177,6 +178,7 @@ KEPT: dict[str, Program] = {
     "detach": lambda m: tangent(m, dual(m, 1.0).detach()),
     "data": lambda m: tangent(m, dual(m, 1.0).data),
     "clone": lambda m: tangent(m, dual(m, 1.0).clone()),
+    "deepcopy": lambda m: tangent(m, copy.deepcopy(dual(m, 1.0))),
     "detach_": lambda m: tangent(m, dual(m, 1.0).clone().detach_()),
     "requires_grad_": lambda m: tangent(m, dual(m, 1.0).requires_grad_()),
     "comparison": lambda m: tangent(m, dual(m, 1.0) > 0),
@@ -476,6 +478,18 @@ def test_forward_over_reverse_through_writes_and_views() -> None:
         y[1:].mul_(y[:2].clone())
         y[0] = y[2].clone() * y[1].clone()
         (grad,) = m.autograd.grad((y * y).sum(), x)
+        return [grad, tangent(m, grad), tangent(m, y)]
+
+    assert_agrees(in_level(program))
+
+
+def test_forward_over_reverse_through_assignment_by_indices() -> None:
+    def program(m: ModuleType) -> object:
+        x = line(m, 0.5, 1.5, 2.5).requires_grad_()
+        y = m.autograd.forward_ad.make_dual(x, line(m, 1.0, 2.0, 3.0)).clone()
+        y[m.tensor([2, 0])] = y[m.tensor([1, 1])] ** 2
+        y.index_put_((m.tensor([1]),), m.ones(1, dtype=m.float64), accumulate=True)
+        (grad,) = m.autograd.grad((y * y * y).sum(), x)
         return [grad, tangent(m, grad), tangent(m, y)]
 
     assert_agrees(in_level(program))

@@ -172,7 +172,7 @@ cdef Tensor put_tangent(Tensor self, list indices, Tensor values, bint accumulat
     if tangent is None:
         tangent = tensor_wrap(array_zeros(self.a.dtype, self.a.ndim, self.a.shape))
     if written is None:
-        written = tensor_wrap(array_zeros(values.a.dtype, values.a.ndim, values.a.shape))
+        written = tensor_wrap(array_zeros(self.a.dtype, values.a.ndim, values.a.shape))
     modes = forward_pause()
     try:
         return index_put(tangent, indices, written, accumulate)
