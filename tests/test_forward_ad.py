@@ -14,9 +14,11 @@ from types import ModuleType
 
 import pytest
 import torch
+import torch.utils.checkpoint
 from support import AnyTensor, assert_agrees, assert_same_refusal
 
 import cygrad
+import cygrad.utils.checkpoint
 from cygrad.autograd import forward_ad, gradcheck
 
 Program = Callable[[ModuleType], object]
@@ -503,6 +505,52 @@ def test_hessian_vector_product_of_a_network() -> None:
         out = m.nn.functional.linear(line(m, 0.3, -0.7), *duals).tanh().square().mean()
         grads = m.autograd.grad(out, (w, b))
         return [tangent(m, out.detach()), *[tangent(m, g) for g in grads]]
+
+    assert_agrees(in_level(program))
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_checkpoints(reentrant: bool) -> None:
+    """Tangents pass a checkpoint without re-entrance, in both modes; the other kind is a Function without jvp."""
+
+    def program(m: ModuleType) -> object:
+        x = line(m, 0.5, 1.5).requires_grad_()
+        y = m.utils.checkpoint.checkpoint(
+            lambda a: (a.sin() * a).exp(),
+            m.autograd.forward_ad.make_dual(x, line(m, 1.0, 2.0)),
+            use_reentrant=reentrant,
+        )
+        (grad,) = m.autograd.grad(y.sum(), x)
+        return [tangent(m, y), grad, tangent(m, grad)]
+
+    if reentrant:
+        assert_same_refusal(in_level(program))
+    else:
+        assert_agrees(in_level(program))
+
+
+def test_hooks_see_tangents() -> None:
+    def program(m: ModuleType) -> object:
+        x = line(m, 0.5, 1.5).requires_grad_()
+        y = m.autograd.forward_ad.make_dual(x, line(m, 1.0, 2.0)).sin()
+        seen: list[object] = []
+        y.register_hook(lambda grad: seen.append(tangent(m, grad)))
+        y.retain_grad()
+        (y * y).sum().backward()
+        return [*seen, x.grad, tangent(m, y.grad), tangent(m, x.grad)]
+
+    assert_agrees(in_level(program))
+
+
+def test_batches_of_cotangents_and_anomaly_mode() -> None:
+    def program(m: ModuleType) -> object:
+        x = line(m, 0.5, 1.5).requires_grad_()
+        y = m.autograd.forward_ad.make_dual(x, line(m, 1.0, 2.0)) ** 3
+        eye = m.eye(2, dtype=m.float64)
+        (rows,) = m.autograd.grad(y, x, eye, retain_graph=True, is_grads_batched=True)
+        with m.autograd.detect_anomaly():
+            (grad,) = m.autograd.grad(y.sum(), x)
+        return [tangent(m, rows), tangent(m, grad)]
 
     assert_agrees(in_level(program))
 

@@ -24,6 +24,7 @@ from typing import Generic, NamedTuple, TypeVar, cast
 import cygrad
 from cygrad._core.device import device
 from cygrad._core.dtypes import dtype
+from cygrad._core.forward import _detached  # pyright: ignore[reportPrivateUsage]
 from cygrad._core.function import FunctionCtx
 from cygrad._core.task_queries import task_is_pruned, task_values
 from cygrad._core.tensor import Tensor
@@ -271,6 +272,10 @@ class _Inputs(Function):
         """Never run: nothing depends on the empty tensor."""
         raise AssertionError("cygrad.utils.checkpoint: the Node of the arguments must not be run")
 
+    @staticmethod
+    def jvp(ctx: FunctionCtx, *tangents: object) -> None:
+        """No tangent: an empty tensor has no elements to differentiate."""
+
 
 class _Frame:
     """One checkpointed call: its place-holders, and how their tensors are made again."""
@@ -324,12 +329,12 @@ class _Frame:
         return run.made
 
     def arguments(self) -> tuple[object, ...]:
-        """The arguments of the call: the tensors cut off from the graph, as leaves."""
+        """The arguments of the call: the tensors cut off from the graph, as leaves; they keep their tangents."""
         node = self.inputs.grad_fn
         if node is None:
             raise AssertionError("cygrad.utils.checkpoint: the arguments were not saved")
         tensors = cast("tuple[Tensor, ...]", cast("_Saving", node).saved_tensors)
-        leaves = iter([t.detach().requires_grad_(needs) for t, needs in zip(tensors, self.needs, strict=True)])
+        leaves = iter([_detached(t).requires_grad_(needs) for t, needs in zip(tensors, self.needs, strict=True)])
         return tuple(next(leaves) if a is _HOLE else a for a in self.others)
 
     def compare(self, run: _Run) -> None:
