@@ -116,6 +116,23 @@ def test_exit_frees_tangents() -> None:
     assert x.shape == (3,)
 
 
+def test_a_level_that_ends_in_a_jvp_leaves_no_tangent_behind() -> None:
+    class Leaving(cygrad.autograd.Function):
+        @staticmethod
+        def forward(ctx: cygrad.autograd.function.FunctionCtx, x: cygrad.Tensor) -> cygrad.Tensor:
+            return x * 2
+
+        @staticmethod
+        def jvp(ctx: cygrad.autograd.function.FunctionCtx, xt: cygrad.Tensor) -> cygrad.Tensor:
+            forward_ad.exit_dual_level()
+            return xt * 2
+
+    forward_ad.enter_dual_level()
+    y = Leaving.apply(forward_ad.make_dual(cygrad.ones(3), cygrad.ones(3)))
+    with forward_ad.dual_level():
+        assert forward_ad.unpack_dual(y).tangent is None
+
+
 def test_tangents_die_with_their_tensors() -> None:
     with forward_ad.dual_level():
         x = forward_ad.make_dual(cygrad.ones(3), cygrad.ones(3))

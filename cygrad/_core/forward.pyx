@@ -165,6 +165,8 @@ cdef int share(Tensor result) except -1:
 
 
 cdef int give(Tensor t, Tensor tangent) except -1:
+    if not forward_open:
+        return 0                 # the level was left meanwhile, by a jvp or another thread
     t.tangent_ = tangent_box(tangent)
     return share(t)
 
