@@ -56,6 +56,17 @@ def tangents(m: ModuleType, call: Call, sample: Sample, dtype: str, only: int | 
         return count, [None if tangent is None else tangent.detach() for tangent in found]
 
 
+def in_place(name: str) -> Call:
+    """The method `name_` on a clone of its first argument, which it gives back."""
+
+    def call(m: ModuleType, *args: object, **kwargs: object) -> object:
+        written = args[0].clone()  # type: ignore[attr-defined]
+        getattr(written, name + "_")(*args[1:], **kwargs)
+        return written
+
+    return call
+
+
 def compare(call: Call, sample: Sample, dtype: str, only: int | None) -> tuple[int, str | None]:
     """How many inputs can have tangents, and what differs."""
     count = 0
@@ -149,4 +160,46 @@ def test_tangents(entry: Entry, dtype: str) -> None:
                 found = compare(call, sample, dtype, number)[1]
                 if found:
                     failures.append(f"{label}({sample.label}), tangent of input {number}: {found}")
+    assert not failures, f"{len(failures)} differ\n" + "\n".join(failures)
+
+
+NOT_IN_TORCH = {"asinh", "acosh", "atanh"}  # in place, torch lacks forward mode for them
+INPLACE = [
+    entry
+    for entry in DIFFERENTIABLE
+    if entry.method is not None
+    and entry.method not in NOT_IN_TORCH
+    and all(hasattr(m.Tensor, entry.method + "_") for m in (cygrad, torch))
+]
+
+
+@pytest.mark.parametrize("name", sorted(NOT_IN_TORCH))
+def test_tangents_in_place_that_torch_lacks(name: str) -> None:
+    """As out of place."""
+    found = []
+    with cygrad.autograd.forward_ad.dual_level():
+        for method in (name, name + "_"):
+            x = cygrad.autograd.forward_ad.make_dual(cygrad.full((2,), 0.5), cygrad.ones(2)).clone()
+            x = x + 1 if name == "acosh" else x
+            found.append(cygrad.autograd.forward_ad.unpack_dual(getattr(x, method)()).tangent)
+    assert found[0] is not None and found[1] is not None
+    assert found[0].tolist() == found[1].tolist()
+
+
+@pytest.mark.parametrize("entry", INPLACE, ids=lambda entry: entry.name)
+def test_tangents_in_place(entry: Entry) -> None:
+    """The in-place method: the same tangents of what was written, whichever inputs have one."""
+    assert entry.method is not None
+    failures = []
+    for sample in entry.samples:
+        if not (sample.as_method and sample.usable("float64")) or oracle_is_wrong(entry, sample, "float64"):
+            continue
+        call = in_place(entry.method)
+        count, found = compare(call, sample, "float64", None)
+        if found:
+            failures.append(f"{sample.label}: {found}")
+        for number in range(1, count + 1) if count > 1 else ():
+            found = compare(call, sample, "float64", number)[1]
+            if found:
+                failures.append(f"{sample.label}, tangent of input {number}: {found}")
     assert not failures, f"{len(failures)} differ\n" + "\n".join(failures)
