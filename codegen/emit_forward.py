@@ -35,25 +35,21 @@ class JvpWriter:
         rule = o.tangents.rule
         body = self.linear() if rule == LINEAR else self.sums()
         inputs = [a for a in o.signature.arguments if a.name in o.gradients]
-        head = [f"cdef {jvp_result(o)} jvp_{o.identifier}({jvp_parameters(o)}):", "    cdef int modes_"]
+        self.declarations.append("cdef int modes_")
         for a in inputs:
             kind, read = ("list", "tangents_of") if a.kind is Kind.TENSORS else ("Tensor", "tangent_of")
-            head.append(f"    cdef {kind} {tangent_name(a.name)} = {read}({local(a.name)})")
-        absent = " and ".join(f"{tangent_name(a.name)} is None" for a in inputs)
-        head += [f"    if {absent}:", "        return None"]
-        declarations = [d for d in self.declarations if d.startswith("cdef")]
-        return [
-            "",
-            head[0],
-            *indented(declarations),
-            *head[1:],
-            "    modes_ = forward_pause()",
-            "    try:",
-            *indented(body, 2),
-            "    finally:",
-            "        set_thread_modes(modes_)",
-            "",
+            self.declarations.append(f"cdef {kind} {tangent_name(a.name)} = {read}({local(a.name)})")
+        lines = [
+            *self.declarations,
+            f"if {' and '.join(f'{tangent_name(a.name)} is None' for a in inputs)}:",
+            "    return None",
+            "modes_ = forward_pause()",
+            "try:",
+            *indented(body),
+            "finally:",
+            "    set_thread_modes(modes_)",
         ]
+        return ["", f"cdef {jvp_result(o)} jvp_{o.identifier}({jvp_parameters(o)}):", *indented(lines), ""]
 
     def writer(self, number: int, tensors: dict[str, str]) -> TensorWriter:
         """A writer of formulas that read the operation's arguments."""
@@ -112,7 +108,9 @@ class JvpWriter:
                 text = f"tangent_fresh({text}, {tangent})"
             value = f"tangent_add({total}, {text})" if output in begun else text
             begun.add(output)
-            lines += [f"if {tangent} is not None:", *indented([*before, f"{total} = {value}"])]
+            statements = [*before, f"{total} = {value}"]
+            one = len(o.gradients) == 1  # whose tangent is there, or nothing is computed
+            lines += statements if one else [f"if {tangent} is not None:", *indented(statements)]
         return [*lines, f"return [{', '.join(f'sum_{i}_' for i in outputs)}]" if several else "return sum_0_"]
 
     def formula(self, number: int, expression: Expression, tensors: dict[str, str]) -> str:
