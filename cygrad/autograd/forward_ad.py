@@ -21,6 +21,10 @@ from cygrad._core.forward_level import (
     _enter_dual_level,  # pyright: ignore[reportPrivateUsage]
     _exit_dual_level,  # pyright: ignore[reportPrivateUsage]
 )
+from cygrad._core.grad_mode import (
+    _modes,  # pyright: ignore[reportPrivateUsage]
+    _set_modes,  # pyright: ignore[reportPrivateUsage]
+)
 from cygrad._core.tensor import Tensor
 from cygrad.autograd.grad_mode import _PRIMAL, _Switch  # pyright: ignore[reportPrivateUsage]
 
@@ -96,14 +100,14 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "cygrad: make_dual: Trying to create a dual Tensor for forward AD but no level exists, make sure to "
             "enter_dual_level() first."
         )
-    for name, part in (("primal", tensor), ("tangent", tangent)):
-        if not (part.is_floating_point() or part.is_complex()):
-            raise ValueError(
-                f"cygrad: make_dual: Expected {name} to be floating point or complex, but got: {part.dtype}"
-            )
+    if not (tensor.is_floating_point() or tensor.is_complex()):
+        raise ValueError(f"cygrad: make_dual: Expected primal to be floating point or complex, but got: {tensor.dtype}")
+    if not (tangent.is_floating_point() or tangent.is_complex()):
+        raise ValueError(
+            f"cygrad: make_dual: Expected tangent to be floating point or complex, but got: {tangent.dtype}"
+        )
     _check_level(level, "make_dual")
-    with _set_fwd_grad_enabled(False):
-        dual = tensor.view(tensor.shape)
+    dual = _primal_view(tensor)
     _tangent_give(dual, tensor, tangent)
     return dual
 
@@ -120,10 +124,19 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         raise TypeError(f"cygrad: unpack_dual(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
     _check_level(level, "unpack_dual")
     tangent = _tangent(tensor)
-    with _set_fwd_grad_enabled(False):
-        primal = tensor.view(tensor.shape)
+    primal = _primal_view(tensor)
     _tangent_untrack(primal)
     return UnpackedDualTensor(primal, tangent)
+
+
+def _primal_view(tensor: Tensor) -> Tensor:
+    """The tensor as a view, without its tangent."""
+    modes = _modes()
+    _set_modes(modes | _PRIMAL)
+    try:
+        return tensor.view(tensor.shape)
+    finally:
+        _set_modes(modes)
 
 
 def _check_level(level: int, name: str) -> None:
