@@ -22,10 +22,11 @@ SEED = 20240917
 
 @dataclass(frozen=True)
 class Inputs:
-    """The data of a workload: named arrays of floats, class labels where it has any, and a repetition count."""
+    """The data of a workload: named arrays of floats, class labels where it has any, and how long and how often."""
 
     arrays: Mapping[str, FloatArray]
     count: int = 1
+    repeats: int = 1
     labels: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __getitem__(self, name: str) -> FloatArray:
@@ -135,6 +136,20 @@ def _hvp(rng: np.random.Generator, small: bool) -> Inputs:
 
 def _rows(rng: np.random.Generator, small: bool) -> Inputs:
     return Inputs({"row": rng.standard_normal(8)}, count=5 if small else 32)
+
+
+def _small_graphs(rng: np.random.Generator, small: bool) -> Inputs:
+    arrays: dict[str, FloatArray] = {"x": rng.uniform(0.5, 1.5, (8, 8)), "a": rng.uniform(0.99, 1.01, (8, 8))}
+    return Inputs(arrays, count=5 if small else 100, repeats=2 if small else 200)
+
+
+def _large_graphs(rng: np.random.Generator, small: bool) -> Inputs:
+    size = 4 if small else 64
+    arrays: dict[str, FloatArray] = {
+        "x": _normal(rng, 8, size, size),
+        "a": _normal(rng, 8, size, size, scale=size**-0.5),
+    }
+    return Inputs(arrays, count=3 if small else 20, repeats=2 if small else 10)
 
 
 def _basic_index(rng: np.random.Generator, small: bool) -> Inputs:
@@ -312,4 +327,40 @@ _TWO_THREADS = (
     ),
 )
 
-WORKLOADS: tuple[Workload, ...] = _ORDINARY + _TWO_THREADS
+
+def _own_graphs(
+    name: str, size: str, make: Callable[[np.random.Generator, bool], Inputs], at_least: float
+) -> tuple[Workload, Workload]:
+    """Backward over 8 graphs: one after the other, and started from 8 threads at once."""
+    outputs = tuple(f"d {which}[{k}]" for k in range(8) for which in ("x", "a"))
+    return (
+        Workload(
+            name,
+            name,
+            f"backward over 8 graphs of {size}, one graph after the other",
+            make,
+            outputs,
+            threads=1,
+            race=name,
+            peers=_TORCH_API,
+        ),
+        Workload(
+            f"{name}-8-threads",
+            f"{name}-8-threads",
+            f"backward over 8 graphs of {size}, each started from a thread of its own",
+            make,
+            outputs,
+            (Ratio(Operand("cygrad", name), Operand("cygrad"), at_least),),
+            threads=1,
+            race=name,
+            peers=_TORCH_API,
+        ),
+    )
+
+
+_OWN_GRAPHS = (
+    *_own_graphs("small-graphs", "100 multiplications of 8 float64 numbers, 200 times", _small_graphs, 1 / 1.05),
+    *_own_graphs("large-graphs", "20 products of 64x64 float32 matrices with tanh, 10 times", _large_graphs, 1.5),
+)
+
+WORKLOADS: tuple[Workload, ...] = _ORDINARY + _TWO_THREADS + _OWN_GRAPHS

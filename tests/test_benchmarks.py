@@ -196,6 +196,8 @@ def test_demands_are_those_that_cygrad_set_itself() -> None:
     assert _demanded("branches-2-threads")["cygrad", "cygrad", "branches"] == 1.6
     for name in ("chain-forward", "chain", "tiny-mlp", "rnn", "hvp"):
         assert _demanded(f"{name}-2-threads")["cygrad", "cygrad", name] == pytest.approx(1 / 1.05)
+    assert _demanded("small-graphs-8-threads")["cygrad", "cygrad", "small-graphs"] == pytest.approx(1 / 1.05)
+    assert _demanded("large-graphs-8-threads")["cygrad", "cygrad", "large-graphs"] == 1.5
 
 
 def test_every_demand_names_known_rows_and_peers() -> None:

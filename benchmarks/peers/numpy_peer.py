@@ -68,6 +68,50 @@ def deep_chain(inputs: Inputs) -> Step:
     return step
 
 
+def _own_graphs(
+    inputs: Inputs,
+    forward: Callable[[FloatArray, FloatArray], FloatArray],
+    backward: Callable[[FloatArray, FloatArray, FloatArray, FloatArray], tuple[FloatArray, FloatArray]],
+) -> Step:
+    """Chains of one operation; a step is their backward, again and again. `backward(d_y, y, before, a)`."""
+    graphs = []
+    for x, a in zip(inputs["x"], inputs["a"], strict=True):
+        kept = [x]
+        for _ in range(inputs.count):
+            kept.append(forward(kept[-1], a))
+        graphs.append((a, kept))
+
+    def step() -> Sequence[FloatArray]:
+        found = []
+        for a, kept in graphs:
+            d_x, d_a = np.zeros_like(kept[0]), np.zeros_like(a)
+            for _ in range(inputs.repeats):
+                d_y = np.ones_like(kept[0])
+                for k in range(len(kept) - 1, 0, -1):
+                    d_y, part = backward(d_y, kept[k], kept[k - 1], a)
+                    d_a += part
+                d_x += d_y
+            found += [d_x, d_a]
+        return found
+
+    return step
+
+
+def small_graphs(inputs: Inputs) -> Step:
+    """The product rule over each of the chains."""
+    return _own_graphs(inputs, lambda y, a: y * a, lambda d_y, y, before, a: (d_y * a, d_y * before))
+
+
+def large_graphs(inputs: Inputs) -> Step:
+    """The same for products of matrices with tanh."""
+
+    def backward(d_y: FloatArray, y: FloatArray, before: FloatArray, a: FloatArray) -> tuple[FloatArray, FloatArray]:
+        d_product = d_y * (1 - y * y)
+        return d_product @ a.T, before.T @ d_product
+
+    return _own_graphs(inputs, lambda y, a: np.tanh(y @ a), backward)
+
+
 def rows(inputs: Inputs) -> Step:
     """Every row of the buffer hands its gradient to what was added to it."""
     part, count = inputs["row"], inputs.count
@@ -253,6 +297,10 @@ PROGRAMS: dict[str, Callable[[Inputs], Step]] = {
     "rows": rows,
     "augmented": deep_chain,
     "basic-index": basic_index,
+    "small-graphs": small_graphs,
+    "small-graphs-8-threads": small_graphs,
+    "large-graphs": large_graphs,
+    "large-graphs-8-threads": large_graphs,
 }
 
 

@@ -7,6 +7,7 @@ tensors from the data and returns the step that is timed; a step clears the grad
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import cast
 
@@ -316,6 +317,53 @@ def basic_index(torch: TorchModule, inputs: Inputs) -> Step:
     return step
 
 
+def _graphs(torch: TorchModule, inputs: Inputs) -> tuple[list[Tensor], list[Tensor]]:
+    """Leaves, and one root a graph: a chain of multiplications of vectors, or of products of matrices with tanh."""
+    leaves: list[Tensor] = []
+    roots: list[Tensor] = []
+    for start, factor in zip(inputs["x"], inputs["a"], strict=True):
+        x, a = _leaf(torch, start), _leaf(torch, factor)
+        y = x
+        for _ in range(inputs.count):
+            y = y * a if start.ndim == 1 else torch.tanh(y @ a)
+        leaves += [x, a]
+        roots.append(y.sum())
+    return leaves, roots
+
+
+def own_graphs(torch: TorchModule, inputs: Inputs) -> Step:
+    """Backward over each of the graphs, many times, one graph after the other."""
+    leaves, roots = _graphs(torch, inputs)
+
+    def step() -> Sequence[Tensor | None]:
+        for leaf in leaves:
+            leaf.grad = None
+        for root in roots:
+            for _ in range(inputs.repeats):
+                root.backward(retain_graph=True)
+        return [leaf.grad for leaf in leaves]
+
+    return step
+
+
+def own_graphs_in_threads(torch: TorchModule, inputs: Inputs) -> Step:
+    """The same, each graph on a thread of its own."""
+    leaves, roots = _graphs(torch, inputs)
+    pool = ThreadPoolExecutor(len(roots))
+
+    def run(root: Tensor) -> None:
+        for _ in range(inputs.repeats):
+            root.backward(retain_graph=True)
+
+    def step() -> Sequence[Tensor | None]:
+        for leaf in leaves:
+            leaf.grad = None
+        list(pool.map(run, roots))
+        return [leaf.grad for leaf in leaves]
+
+    return step
+
+
 _PROGRAMS: dict[str, Callable[[TorchModule, Inputs], Step]] = {
     "chain-forward": chain_forward,
     "chain": chain,
@@ -333,6 +381,10 @@ _PROGRAMS: dict[str, Callable[[TorchModule, Inputs], Step]] = {
     "rows": rows,
     "augmented": augmented,
     "basic-index": basic_index,
+    "small-graphs": own_graphs,
+    "small-graphs-8-threads": own_graphs_in_threads,
+    "large-graphs": own_graphs,
+    "large-graphs-8-threads": own_graphs_in_threads,
 }
 
 
