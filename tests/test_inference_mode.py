@@ -25,6 +25,7 @@ class Made:
         self.m = m
         self.normal: cygrad.Tensor = m.ones(3)
         self.leaf: cygrad.Tensor = m.ones(3, requires_grad=True)
+        self.recorded: cygrad.Tensor = (self.leaf * self.leaf).sum()
         with m.inference_mode():
             self.made: cygrad.Tensor = m.ones(3)
             self.made_leaf: cygrad.Tensor = m.ones(3, requires_grad=True)
@@ -131,6 +132,14 @@ CASES: dict[str, Callable[[Made], object]] = {
         t.m.inference_mode(lambda x: x * 2)(t.leaf),
         t.m.inference_mode()(lambda x: x * 2)(t.leaf),
         t.m.inference_mode(mode=False)(lambda x: x * 2)(t.leaf),
+    ),
+    "gradients of a backward inside": lambda t: inside(
+        t,
+        lambda: [
+            facts(*t.m.autograd.grad(t.recorded, t.leaf, retain_graph=True)),
+            t.recorded.backward(),
+            facts(t.leaf.grad),
+        ],
     ),
     "gradients are ordinary": lambda t: facts(t.m.autograd.grad((t.leaf * t.leaf).sum(), t.leaf)[0]),
 }

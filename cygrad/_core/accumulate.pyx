@@ -1,10 +1,10 @@
 # AccumulateGrad: adds what arrives at a leaf to its .grad. Contract: accumulate.pxd.
 
 from cygrad._core.array cimport array_decref, array_incref, array_unshared, array_empty, array_empty_like, same_shape, CONTIGUOUS
-from cygrad._core.atomics cimport atomic_add, atomic_load, atomic_store_ptr
+from cygrad._core.atomics cimport atomic_add, atomic_load, atomic_store_ptr, unlikely
 from cygrad._core.dtypes cimport ITEMSIZE
 from cygrad._core.errors cimport fail, raise_pending, ERR_RUNTIME
-from cygrad._core.grad_mode cimport grad_enabled
+from cygrad._core.grad_mode cimport grad_enabled, inference_used, thread_modes, MODE_INFERENCE
 from cygrad._core.kernels.copy cimport copy_into
 from cygrad._core.kernels.ufuncs cimport binary, UF_ADD
 from cygrad._core.memory cimport VersionCounter, process_trylock, process_unlock
@@ -36,6 +36,12 @@ cdef inline bint can_keep(Array* grad, Array* leaf) noexcept nogil:
     # Nobody else uses this memory, all of it is the gradient, and it lies as the leaf does: it becomes .grad as it is.
     return (array_unshared(grad) and grad.data == grad.storage.data and grad.storage.nbytes == <size_t>(grad.numel * ITEMSIZE[grad.dtype])
             and (leaf.flags & CONTIGUOUS != 0 or not same_shape(leaf, grad)))
+
+
+cdef inline void mark_made(Array* made) noexcept nogil:
+    # What a backward in inference mode makes is an inference tensor.
+    if unlikely(inference_used) and thread_modes() & MODE_INFERENCE:
+        made.storage.inference = 1
 
 
 cdef Array* like_leaf(Array* leaf, Array* grad) noexcept nogil:
@@ -94,6 +100,7 @@ cdef int accumulate_array(NodeState* s, Array* grad) noexcept nogil:
         array_decref(target)
         array_decref(owner)
     elif can_keep(grad, (<Tensor>s.payload).a):
+        mark_made(grad)
         atomic_store_ptr(<void**>&(<Tensor>s.payload).grad_array, grad)       # grad_of looks without the lock
         grad = NULL
     else:
@@ -102,6 +109,7 @@ cdef int accumulate_array(NodeState* s, Array* grad) noexcept nogil:
             array_decref(kept)
             status = -1
         else:
+            mark_made(kept)
             atomic_store_ptr(<void**>&(<Tensor>s.payload).grad_array, kept)       # grad_of looks without the lock
     process_unlock(&(<Tensor>s.payload).grad_lock)
     array_decref(grad)

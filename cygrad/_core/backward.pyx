@@ -8,7 +8,7 @@ from cygrad._core.deep cimport deep, deeper, shallower, on_fresh_thread
 from cygrad._core.dtypes cimport FLOAT32, FLOAT64
 from cygrad._core.errors cimport error_exception, raise_pending
 from cygrad._core.forward cimport carries_tangents
-from cygrad._core.grad_mode cimport thread_modes, MODE_ALONE
+from cygrad._core.grad_mode cimport thread_modes
 from cygrad._core.graph_task cimport GraphTask, Capture, RUN_LEAF, task_init, task_finish
 from cygrad._core.memory cimport block_alloc, block_free
 from cygrad._core.node cimport Node, NodeState, node_of, node_track
@@ -22,7 +22,7 @@ from cygrad._core.engine cimport run_task, task_drain
 cdef int task_begin(GraphTask* t, bint recorded, bint keep_graph) noexcept:
     task_init(t, recorded, keep_graph)
     t.anomaly = anomaly_is_on()
-    t.alone = thread_modes() & MODE_ALONE
+    t.modes = thread_modes()
     return 0
 
 
@@ -230,7 +230,8 @@ cdef list collect(GraphTask* t):
         elif t.recorded:
             result.append(<object>t.captures[i].grad)
         else:
-            result.append(tensor_wrap(array_incref(<Array*>t.captures[i].grad)))
+            result.append(tensor_wrap(<Array*>t.captures[i].grad))
+            t.captures[i].grad = NULL
     return result
 
 

@@ -20,16 +20,16 @@ from cygrad._core.anomaly cimport anomaly_enter, anomaly_leave, anomaly_check, a
 from cygrad._core.array cimport Array, IntList, array_incref, array_decref, array_unshared, same_shape
 from cygrad._core.atomics cimport spin_trylock, spin_unlock, unlikely
 from cygrad._core.errors cimport raise_pending
-from cygrad._core.grad_mode cimport set_grad_enabled, thread_modes, set_thread_modes
+from cygrad._core.grad_mode cimport set_grad_enabled, thread_modes, set_thread_modes, MODE_ALONE
 from cygrad._core.graph_task cimport GraphTask, RUN_LEAF, task_claim, task_scratch, task_push, task_pop, task_requeue, task_fail
 from cygrad._core.kernels.copy cimport cast
 from cygrad._core.kernels.reductions cimport sum_to
 from cygrad._core.kernels.ufuncs cimport binary, UF_ADD
-from cygrad._core.memory cimport block_alloc, block_free, process_trylock, process_unlock
+from cygrad._core.memory cimport block_alloc, block_free
 from cygrad._core.node cimport (
-    Node, NodeState, Edge, Scratch, node_flags, node_release_saved, node_release_with_gil, refuse_released, FLAG_ACCUMULATE, FLAG_PYTHON, FLAG_HOOKS)
+    Node, NodeState, Edge, Scratch, node_flags, node_release_with_gil, refuse_released, FLAG_ACCUMULATE, FLAG_PYTHON, FLAG_HOOKS)
 from cygrad._core.recorded_ops cimport recorded_ops
-from cygrad._core.python_node cimport recorded_python
+from cygrad._core.python_node cimport all_none, apply_arrays, apply_node, recorded_python, NEEDS_GIL
 from cygrad._core.tensor cimport Tensor, tensor_wrap
 from cygrad._core.task_queries cimport task_current, task_set_current
 from cygrad._core.tensor_hooks cimport run_tensor_hooks, run_prehooks, run_posthooks, run_accumulated
@@ -235,26 +235,13 @@ cdef inline uint64_t needed_edges(GraphTask* t, NodeState* s) noexcept nogil:
 cdef void capture_arrays(GraphTask* t, Scratch* sc) noexcept nogil:
     cdef int k = sc.capture
     while k >= 0:
-        if sc.grads != NULL:
+        if sc.grads != NULL and t.captures[k].grad == NULL:          # (a Node that is put back comes here twice)
             t.captures[k].grad = array_incref(<Array*>sc.grads[t.captures[k].nr])
         k = t.captures[k].next
 
 
-cdef int apply_node(GraphTask* t, NodeState* s, void** grads, Array** out) noexcept nogil:
-    cdef int status
-    while not process_trylock(&s.lock):
-        sched_yield()
-    if unlikely(s.released):
-        status = refuse_released(s)
-    else:
-        status = s.type.apply(s, <Array**>grads, out, needed_edges(t, s))
-        if not t.keep_graph:
-            node_release_saved(s)
-    process_unlock(&s.lock)
-    return status
-
-
 cdef int run_node(GraphTask* t, NodeState* s) noexcept nogil:
+    # 0, -1, or NEEDS_GIL with nothing done.
     cdef Scratch* sc = task_scratch(t, s)
     cdef Array* inline_out[64]
     cdef Array** out = inline_out
@@ -265,6 +252,9 @@ cdef int run_node(GraphTask* t, NodeState* s) noexcept nogil:
     if sc.capture >= 0:
         capture_arrays(t, sc)
     if not sc.needed:
+        for i in range(s.n_outputs if grads != NULL else 0):
+            array_decref(<Array*>grads[i])
+            grads[i] = NULL
         return 0
     if node_flags(s) & FLAG_ACCUMULATE:
         if grads == NULL or grads[0] == NULL:
@@ -283,8 +273,8 @@ cdef int run_node(GraphTask* t, NodeState* s) noexcept nogil:
     for i in range(s.n_edges):
         out[i] = NULL
     if any_grad:
-        status = apply_node(t, s, grads, out)
-        for i in range(s.n_outputs):
+        status = apply_node(s, grads, out, needed_edges(t, s), t.keep_graph)
+        for i in range(s.n_outputs if status != NEEDS_GIL else 0):
             array_decref(<Array*>grads[i])
             grads[i] = NULL
     for i in range(s.n_edges):
@@ -357,35 +347,6 @@ cdef list take_gradients(GraphTask* t, NodeState* s, Scratch* sc):
     return grads
 
 
-cdef list apply_arrays(GraphTask* t, NodeState* s, list grads):
-    # The nogil form on behalf of a Node that needed the GIL for its hooks.
-    cdef list out = [None] * s.n_edges
-    cdef Array** arrays
-    cdef size_t size = (s.n_outputs + s.n_edges) * sizeof(Array*)
-    cdef int i, status
-    arrays = <Array**>block_alloc(size)
-    if arrays == NULL:
-        raise_pending()
-    for i in range(s.n_outputs):
-        arrays[i] = <Array*>NULL if grads[i] is None else array_incref((<Tensor>grads[i]).a)
-    for i in range(s.n_edges):
-        arrays[s.n_outputs + i] = NULL
-    with nogil:
-        status = apply_node(t, s, <void**>arrays, arrays + s.n_outputs)
-    for i in range(s.n_outputs):
-        array_decref(arrays[i])
-    for i in range(s.n_edges):
-        if arrays[s.n_outputs + i] != NULL:
-            if status == 0:
-                out[i] = tensor_wrap(arrays[s.n_outputs + i])
-            else:
-                array_decref(arrays[s.n_outputs + i])
-    block_free(arrays, size)
-    if status != 0:
-        raise_pending()
-    return out
-
-
 cdef int run_node_python(GraphTask* t, NodeState* s) except -1:
     cdef Scratch* sc = task_scratch(t, s)
     cdef list grads, out
@@ -403,7 +364,7 @@ cdef int run_node_python(GraphTask* t, NodeState* s) except -1:
         k = sc.capture
         while k >= 0:
             captured = grads[t.captures[k].nr]
-            if captured is not None:
+            if captured is not None and t.captures[k].grad == NULL:
                 if t.recorded:
                     Py_INCREF(captured)
                     t.captures[k].grad = <void*>captured
@@ -431,7 +392,7 @@ cdef int run_node_python(GraphTask* t, NodeState* s) except -1:
             if not t.keep_graph:
                 node_release_with_gil(s)
         else:
-            out = apply_arrays(t, s, grads)
+            out = apply_arrays(s, grads, needed_edges(t, s), t.keep_graph)
         if hooked:
             out = run_posthooks(s, out, grads)
         if t.anomaly:
@@ -450,13 +411,6 @@ cdef int run_node_python(GraphTask* t, NodeState* s) except -1:
             anomaly_leave(outer)
         set_thread_modes(modes)
     return 0
-
-
-cdef bint all_none(list grads) noexcept:
-    for g in grads:
-        if g is not None:
-            return False
-    return True
 
 
 cdef int run_gil_node(GraphTask* t, NodeState* s) noexcept with gil:
@@ -549,11 +503,14 @@ cdef int task_drain(GraphTask* t, bint caller) noexcept nogil:
         if gil:
             status = run_gil_node(t, s)
         else:
-            if caller and not t.shared and not t.alone and t.ready.n:
+            if caller and not t.shared and not t.modes & MODE_ALONE and t.ready.n:
                 workers_invite(t, s)
             status = run_node(t, s)
         lock(t)
-        t.outstanding -= 1
+        if unlikely(status == NEEDS_GIL):
+            status = task_requeue(t, s)
+        else:
+            t.outstanding -= 1
         if status != 0:
             task_fail(t)
         unlock(t)

@@ -30,7 +30,7 @@ cdef struct GraphTask:
     bint recorded             # gradients are Tensors, everything runs with the GIL: create_graph, or there are tangents to carry (Note [Tangents])
     bint create_graph         # grad mode is on meanwhile
     bint anomaly              # anomaly mode: every Node runs with the GIL, what it gives is looked at
-    bint alone                # no worker threads (set_multithreading_enabled)
+    int modes                 # of the thread that began it: workers take them on (MODE_ALONE: there are none)
     bint keep_graph
     bint pruned               # only what `inputs` need
     NodeState* single         # a queue of one, without the heap

@@ -8,7 +8,7 @@ from cygrad._core.errors cimport raise_pending
 from cygrad._core.forward cimport carries_tangents
 from cygrad._core.grad_mode cimport grad_enabled
 from cygrad._core.memory cimport block_alloc, block_free
-from cygrad._core.node cimport Node, node_of, node_register, payload_of, refuse_released, FLAG_ACCUMULATE, FLAG_PYTHON
+from cygrad._core.node cimport Node, node_of, node_register, node_release_with_gil, payload_of, refuse_released, FLAG_ACCUMULATE, FLAG_PYTHON
 from cygrad._core.tensor cimport Tensor, tensor_wrap
 
 cdef dict _types = {}
@@ -63,7 +63,11 @@ cdef list apply_arrays(NodeState* s, list grads, uint64_t need, bint keep_graph)
             else:
                 array_decref(arrays[s.n_outputs + i])
     block_free(arrays, size)
-    if status != 0:
+    if status == NEEDS_GIL:
+        out = s.type.recorded(s, grads, need)
+        if not keep_graph:
+            node_release_with_gil(s)
+    elif status != 0:
         raise_pending()
     return out
 

@@ -13,6 +13,7 @@ from cygrad._core.array cimport Array
 from cygrad._core.atomics cimport atomic_load, atomic_store, atomic_add, spin_trylock, spin_unlock
 from cygrad._core.blas_threads cimport blas_after_fork
 from cygrad._core.engine cimport task_drain
+from cygrad._core.grad_mode cimport set_thread_modes
 from cygrad._core.node cimport Scratch
 from cygrad._core.errors cimport fail, ERR_RUNTIME
 from cygrad._core.graph_task cimport task_scratch, task_fail
@@ -121,6 +122,7 @@ cdef void* worker(void* unused) noexcept nogil:
             t.helpers += 1
             busy_add(1)
             pthread_mutex_unlock(&pool)
+            set_thread_modes(t.modes)
             task_drain(t, False)
             pthread_mutex_lock(&pool)
             busy_add(-1)

@@ -375,6 +375,46 @@ def grad_read_meanwhile(rng: random.Random) -> None:
     check(gradient(w) == [10.0 * repeats] * 7, f"grad_read_meanwhile: {gradient(w)}")
 
 
+def own_graphs(rng: random.Random) -> None:
+    """Each of eight threads runs back over a graph of its own, small ones and such as worker threads are woken for."""
+    cygrad.set_num_threads(2)
+    sizes = [rng.choice((3, 3, 20_000)) for _ in range(8)]
+
+    def body(size: int) -> None:
+        a, b = leaf([2.0] * size), leaf([1.0] * size)
+        root = sum(((a * b) * (b * float(k)) for k in range(4)), start=a * 1.0).sum()
+        for _ in range(5):
+            root.backward(retain_graph=True)
+        check(set(gradient(a)) == {5 * (1.0 + 6.0)}, "own_graphs: gradient of a")
+        check(set(gradient(b)) == {5 * 2 * 2 * 6.0}, "own_graphs: gradient of b")
+
+    try:
+        together([lambda size=size: body(size) for size in sizes])  # type: ignore[misc]
+    finally:
+        cygrad.set_num_threads(1)
+
+
+def packed_meanwhile(rng: random.Random) -> None:
+    """Hooks are put on the saved tensors of a graph while other threads run back over it."""
+    w = leaf([1.0, 2.0, 3.0])
+    factors = [cygrad.tensor([float(rng.randrange(1, 4))] * 3, dtype=cygrad.float64) for _ in range(60)]
+    roots = [(w * factor) * (w * 1.0) for factor in factors]
+    total = sum(roots[1:], start=roots[0]).sum()
+    scale = sum(f.tolist()[0] for f in factors)
+
+    def run() -> None:
+        for _ in range(8):
+            (found,) = cygrad.autograd.grad(total, w, retain_graph=True)
+            check(found.tolist() == [2 * scale * k for k in (1.0, 2.0, 3.0)], "packed_meanwhile: gradient")
+
+    def pack() -> None:
+        for root in roots:
+            for saved in ("_raw_saved_self", "_raw_saved_other"):
+                getattr(root.grad_fn, saved).register_hooks(lambda t: t, lambda t: t)
+
+    together([run, run, run, pack])
+
+
 def forked(_: random.Random) -> None:
     """A child made after worker threads ran computes a right gradient and ends."""
     if not hasattr(os, "fork"):
@@ -418,6 +458,8 @@ CASES: tuple[Callable[[random.Random], None], ...] = (
     deep,
     dropped,
     grad_read_meanwhile,
+    own_graphs,
+    packed_meanwhile,
     forked,
 )
 
