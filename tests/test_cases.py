@@ -67,11 +67,20 @@ cygrad.set_num_threads(2)
 def run():
     x = cygrad.ones(128, 128, dtype=cygrad.float64, requires_grad=True)
     sum((x @ x).tanh().sum() for _ in range(6)).backward()
-    return x.grad[0, 0].item()
+    w = cygrad.ones(1, requires_grad=True)
+    nested(w, 70).backward()
+    return x.grad[0, 0].item(), w.grad.item()
+def nested(w, depth):
+    with cygrad.enable_grad():
+        y = w * 2
+    y.register_hook(lambda grad: nested(w, depth - 1).backward() if depth else None)
+    return y
 parent = run()
+assert parent[1] == 142
 child = os.fork()
 if child == 0:
-    os._exit(0 if abs(run() - parent) < 1e-9 else 1)
+    found = run()
+    os._exit(0 if abs(found[0] - parent[0]) < 1e-9 and found[1] == parent[1] else 1)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     assert run_python(program).strip() == "0"
