@@ -9,9 +9,13 @@ of this are in ``_core/rebase.pyx``, which calls these functions for the rest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
+from typing import cast
 
 from cygrad._core.generated.functions import view_as_complex, view_as_real
+from cygrad._core.graph_queries import output_facts
+from cygrad._core.node import Node
 from cygrad._core.tensor import Tensor, _view_kind, _view_origin
 
 # ViewKind of tensor.pxd
@@ -95,4 +99,75 @@ def replay(base: Tensor, view: Tensor) -> Tensor:
     return part_of(base, view.is_complex(), view.shape, view.stride(), view.storage_offset() - start)
 
 
-__all__ = ["part_of", "refuse_stale", "refuse_write", "replay"]
+# ---- views tracked by the operations that made them (_force_original_view_tracking) ----------------------------------
+# The Nodes between a view and its base say which operations made it. A write to the view itself puts a CopySlices in
+# their place; what they said is remembered with that.
+
+_Step = tuple[str, tuple[object, ...]]
+
+# For each Node of a view: the method that made it, and its arguments.
+_STEPS: dict[str, Callable[[Node], _Step]] = {
+    "ViewBackward0": lambda n: ("view", (_shape(n),)),
+    "ExpandBackward0": lambda n: ("expand", (_shape(n),)),
+    "SelectBackward0": lambda n: ("select", _saved(n, "dim", "index")),
+    "SliceBackward0": lambda n: ("__getitem__", (_slices(*_saved(n, "dim", "start", "end", "step")),)),
+    "TBackward0": lambda n: ("t", ()),
+    "TransposeBackward0": lambda n: ("transpose", _saved(n, "dim0", "dim1")),
+    "PermuteBackward0": lambda n: ("permute", _saved(n, "dims")),
+    "UnsqueezeBackward0": lambda n: ("unsqueeze", _saved(n, "dim")),
+    "SqueezeBackward0": lambda n: ("squeeze", ()),
+    "SqueezeBackward1": lambda n: ("squeeze", _saved(n, "dim")),
+    "SqueezeBackward2": lambda n: ("squeeze", _saved(n, "dim")),
+    "DiagonalBackward0": lambda n: ("diagonal", _saved(n, "offset", "dim1", "dim2")),
+    "UnfoldBackward0": lambda n: ("unfold", _saved(n, "dimension", "size", "step")),
+    "AsStridedBackward0": lambda n: ("as_strided", _saved(n, "size", "stride", "storage_offset")),
+}
+_remembered: weakref.WeakKeyDictionary[Node, list[_Step]] = weakref.WeakKeyDictionary()
+
+
+def _shape(node: Node) -> tuple[int, ...]:
+    facts = output_facts(node, 0)
+    assert facts is not None
+    return facts[0]
+
+
+def _saved(node: Node, *names: str) -> tuple[int, ...]:
+    return tuple(cast("int", getattr(node, "_saved_" + name)) for name in names)
+
+
+def _slices(dim: int, start: int, end: int, step: int) -> tuple[slice, ...]:
+    return (*(slice(None),) * dim, slice(start, end, step))
+
+
+def _steps(node: Node | None) -> list[_Step]:
+    """How the tensor with this grad_fn is made from its base; an empty list where that is not known."""
+    steps: list[_Step] = []
+    while node is not None:
+        if node in _remembered:
+            steps += reversed(_remembered[node])
+            break
+        if node.name() not in _STEPS:
+            break
+        steps.append(_STEPS[node.name()](node))
+        node = node.next_functions[0][0]
+    return steps[::-1]
+
+
+def remember_steps(written: Node, origin: Node | None) -> None:
+    """The view that had grad_fn ``origin`` was written: ``written`` is its CopySlices."""
+    _remembered[written] = _steps(origin)
+
+
+def made_again(base: Tensor, origin: Node | None, view: Tensor) -> Tensor | None:
+    """``view``, whose grad_fn was ``origin``, again from ``base`` as it is now, by the operations that made it.
+
+    None where these are not known: the view was made before anything required grad.
+    """
+    steps = _steps(origin)
+    for method, arguments in steps:
+        base = getattr(base, method)(*arguments)
+    same = base.shape == view.shape and base.stride() == view.stride() and base.data_ptr() == view.data_ptr()
+    return base if steps and same and base.dtype is view.dtype else None
+
+
+__all__ = ["made_again", "part_of", "refuse_stale", "refuse_write", "remember_steps", "replay"]

@@ -47,8 +47,8 @@ def _modes() -> int:
 
 
 def _set_modes(modes: int, /) -> None:
-    """Set all modes of this thread: bits 1 grad mode, 2 inference mode, 4 backward on this thread alone, 8 no tangents."""
+    """Set all modes of this thread: bits 1 grad mode, 2 inference mode, 4 backward on this thread alone, 8 no tangents, 16 views tracked by their operations."""
     global inference_used
-    if modes & MODE_INFERENCE:
+    if modes & (MODE_INFERENCE | MODE_REPLAY):
         inference_used = 1
     set_modes(modes)

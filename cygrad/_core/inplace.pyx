@@ -8,7 +8,7 @@ from cygrad._core.grad_mode cimport grad_enabled, thread_modes, MODE_INFERENCE
 from cygrad._core.node cimport FLAG_PYTHON, node_track, payload_of
 from cygrad._core.node_hooks cimport watchers, watched, WATCH_WRITING
 from cygrad._core.recording cimport output_note
-from cygrad._core.tensor cimport mutation, needs_grad, VIEW_PLAIN
+from cygrad._core.tensor cimport mutation, needs_grad, view_follows
 
 
 cdef int inplace_check(Tensor t, const char* operation) except -1:
@@ -39,7 +39,7 @@ cdef int inplace_check_graph(Tensor t, bint recorded, const char* operation) exc
         raise RuntimeError(f"cygrad: {operation.decode()}: the memory of this tensor is read-only (it came from an array that is not writeable); work on a clone()")
     if recorded:
         if t.base_ is not None:
-            if unlikely(t.view_kind != VIEW_PLAIN):
+            if unlikely(not view_follows(t.view_kind)):
                 from cygrad.views import refuse_write
                 refuse_write(t, operation.decode())
             if unlikely((<Tensor>t.base_).grad_fn_ is None and needs_grad(t)):

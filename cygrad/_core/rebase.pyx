@@ -24,7 +24,7 @@ from cygrad._core.node cimport (
 from cygrad._core.operation cimport ints_sizes, ints_strides, offset_of
 from cygrad._core.inplace cimport grad_fn_move
 from cygrad._core.recording cimport edge_set
-from cygrad._core.tensor cimport Tensor, tensor_wrap, mutation, needs_grad, VIEW_PLAIN
+from cygrad._core.tensor cimport Tensor, tensor_wrap, mutation, needs_grad, view_follows, VIEW_REPLAY
 
 cdef extern from "Python.h":
     void decref "Py_DECREF"(PyObject*)
@@ -215,6 +215,9 @@ cdef int rebase_written(Tensor view, Node written) except -1:
     if unlikely(retains):
         retain_stop(view)
     grad_fn_move(base, node)
+    if unlikely(view.view_kind == VIEW_REPLAY):
+        from cygrad.views import remember_steps
+        remember_steps(node, view.grad_fn_)
     # The view's own Node is made when it is asked for, which for a row that is written once is never.
     view.hooks_ = None
     view.grad_fn_ = node
@@ -235,12 +238,13 @@ cdef int retain_stop(Tensor t) except -1:
 cdef int rebase_stale(Tensor view, long now) except -1:
     cdef Tensor base = <Tensor>view.base_
     cdef Node old = view.grad_fn_
-    cdef Tensor again, source
+    cdef Tensor again = None
+    cdef Tensor source
     cdef int modes = thread_modes()
     cdef bint retains = view.retains_grad_
     cdef bint pending = view.view_version == -2 - now
     cdef IntList sizes, strides
-    if view.view_kind != VIEW_PLAIN:
+    if not view_follows(view.view_kind):
         from cygrad.views import refuse_stale
         refuse_stale(view)
     source = base
@@ -252,7 +256,12 @@ cdef int rebase_stale(Tensor view, long now) except -1:
             source.grad_fn_ = old
     set_thread_modes(modes & ~MODE_INFERENCE | MODE_GRAD)
     try:
-        if view.a.dtype != base.a.dtype:
+        if view.view_kind == VIEW_REPLAY:
+            from cygrad.views import made_again
+            again = made_again(source, old, view)
+        if again is not None:
+            pass
+        elif view.a.dtype != base.a.dtype:
             from cygrad.views import replay
             again = replay(source, view)
         else:

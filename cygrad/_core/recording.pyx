@@ -8,13 +8,13 @@ from cygrad._core.atomics cimport atomic_load
 from cygrad._core.dtypes cimport is_integral_code
 from cygrad._core.errors cimport raise_pending
 from cygrad._core.forward_level cimport forward_hooks, forward_open
-from cygrad._core.grad_mode cimport grad_enabled, inference_used, thread_modes, MODE_INFERENCE
+from cygrad._core.grad_mode cimport grad_enabled, inference_used, thread_modes, MODE_INFERENCE, MODE_REPLAY
 from cygrad._core.memory cimport VersionCounter
 from cygrad._core.node cimport (
     Edge, NodeType, SavedArray, FLAG_ACCUMULATE, FLAG_HOOKS, FLAG_TRACKED, intlist_save, node_lock_give, node_lock_take, node_new, node_of,
     node_register, node_track, payload_of, saved_check, set_unpack_hook)
 from cygrad._core.node_hooks cimport watchers, watched, FLAG_PACKED, WATCH_SAVING
-from cygrad._core.tensor cimport grad_fn_fresh, needs_grad, tensor_wrap, VIEW_INFERENCE, VIEW_MULTI_OUTPUT, VIEW_NO_GRAD, VIEW_PLAIN
+from cygrad._core.tensor cimport grad_fn_fresh, needs_grad, tensor_wrap, view_follows, VIEW_INFERENCE, VIEW_MULTI_OUTPUT, VIEW_NO_GRAD, VIEW_PLAIN, VIEW_REPLAY
 
 cdef NodeType NT_accumulate
 
@@ -166,13 +166,15 @@ cdef int view_set_kind(Tensor view, Tensor source, int kind) except -1:
             return 0             # no history, no base
         if thread_modes() & MODE_INFERENCE:
             kind = VIEW_INFERENCE
-    if unlikely(not grad_enabled()) and (kind == VIEW_MULTI_OUTPUT or kind == VIEW_PLAIN):
+        elif thread_modes() & MODE_REPLAY and kind == VIEW_PLAIN:
+            kind = VIEW_REPLAY
+    if unlikely(not grad_enabled()) and (kind == VIEW_MULTI_OUTPUT or view_follows(kind)):
         kind = VIEW_NO_GRAD
     if source.base_ is None:
         view.base_ = source
     else:
         view.base_ = source.base_
-        if kind == VIEW_PLAIN:
+        if kind == VIEW_PLAIN or (kind == VIEW_REPLAY and source.view_kind != VIEW_PLAIN):
             kind = source.view_kind         # a view of a view that must not be written must not be written either
     view.view_kind = kind
     if source.own_version != NULL:

@@ -48,6 +48,12 @@ cdef enum ViewKind:
     VIEW_NO_GRAD = 2         # made while nothing was recorded
     VIEW_CUSTOM = 3          # made by a custom Function
     VIEW_INFERENCE = 4
+    VIEW_REPLAY = 5          # a plain one made under _force_original_view_tracking: it follows a write through the operations that made it
+
+cdef inline bint view_follows(int kind) noexcept:
+    # It may be written, and follows writes to its base.
+    return kind == VIEW_PLAIN or kind == VIEW_REPLAY
+
 cdef int grad_fn_fresh(Tensor t) except -1                               # lazy rebase of a stale view; cheap otherwise
 
 cdef inline bint needs_grad(Tensor t) noexcept:

@@ -23,6 +23,7 @@ from cygrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from cygrad.autograd.edges import GradientEdge
 from cygrad.autograd.function import Function
 from cygrad.autograd.grad_mode import (
+    _force_original_view_tracking,  # noqa: F401 # pyright: ignore[reportPrivateUsage, reportUnusedImport] - torch has it here
     enable_grad,
     inference_mode,
     is_multithreading_enabled,

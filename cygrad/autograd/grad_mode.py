@@ -37,7 +37,8 @@ _GRAD = 1
 _INFERENCE = 2
 _ALONE = 4
 _PRIMAL = 8  # tangents are not looked at
-_BITS = 4
+_REPLAY = 16  # views tracked by their operations
+_BITS = 5
 
 # What a decorator changes: bits to clear, bits to set.
 _Change = tuple[int, int]
@@ -374,6 +375,22 @@ class set_multithreading_enabled(_Switch):  # noqa: N801 - torch's name
 
     def __init__(self, mode: bool) -> None:
         super().__init__(not mode if isinstance(mode, bool) else mode, "set_multithreading_enabled")
+
+
+class _force_original_view_tracking(_Switch):  # noqa: N801 - torch's name
+    """Whether views made from now on follow a write to their base by the operations that made them.
+
+    Without it a view's grad_fn becomes one ``AsStridedBackward0`` after its base or another view of it was written;
+    with it, ``SelectBackward0``, ``TBackward0`` and so on again. Gradients are the same. Acts at once, and until the
+    end of a `with` block; as a decorator, during calls alone. Of views that were made before their base required grad
+    the operations are not known. TypeError unless `mode` is a bool.
+    """
+
+    __slots__ = ()
+    _bit = _REPLAY
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__(mode, "_force_original_view_tracking")
 
 
 def is_multithreading_enabled() -> bool:
