@@ -111,11 +111,11 @@ _STEPS: dict[str, Callable[[Node], _Step]] = {
     "ExpandBackward0": lambda n: ("expand", (_shape(n),)),
     "SelectBackward0": lambda n: ("select", _saved(n, "dim", "index")),
     "SliceBackward0": lambda n: ("__getitem__", (_slices(*_saved(n, "dim", "start", "end", "step")),)),
-    "TBackward0": lambda n: ("t", ()),
+    "TBackward0": lambda n: ("t", _saved(n)),
     "TransposeBackward0": lambda n: ("transpose", _saved(n, "dim0", "dim1")),
     "PermuteBackward0": lambda n: ("permute", _saved(n, "dims")),
     "UnsqueezeBackward0": lambda n: ("unsqueeze", _saved(n, "dim")),
-    "SqueezeBackward0": lambda n: ("squeeze", ()),
+    "SqueezeBackward0": lambda n: ("squeeze", _saved(n)),
     "SqueezeBackward1": lambda n: ("squeeze", _saved(n, "dim")),
     "SqueezeBackward2": lambda n: ("squeeze", _saved(n, "dim")),
     "DiagonalBackward0": lambda n: ("diagonal", _saved(n, "offset", "dim1", "dim2")),
@@ -141,13 +141,10 @@ def _slices(dim: int, start: int, end: int, step: int) -> tuple[slice, ...]:
 
 def _steps(node: Node | None) -> list[_Step]:
     """How the tensor with this grad_fn is made from its base; an empty list where that is not known."""
+    if node is not None and node in _remembered:
+        return _remembered[node]
     steps: list[_Step] = []
-    while node is not None:
-        if node in _remembered:
-            steps += reversed(_remembered[node])
-            break
-        if node.name() not in _STEPS:
-            break
+    while node is not None and node.name() in _STEPS:
         steps.append(_STEPS[node.name()](node))
         node = node.next_functions[0][0]
     return steps[::-1]

@@ -128,7 +128,7 @@ def test_refusals_are_those_of_plain_views() -> None:
             x, y = base_of(m)
             with pytest.raises(RuntimeError, match="view of a leaf"):
                 x[0].mul_(2)
-            with pytest.raises(RuntimeError, match="one of several outputs|multiple views|multi"):
+            with pytest.raises(RuntimeError, match=r"several|multiple"):
                 y.unbind()[0].mul_(2)
             with m.no_grad():
                 unrecorded = y[0]
