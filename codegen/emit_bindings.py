@@ -52,7 +52,7 @@ LETTERS = {
 def spec_text(operation: Operation) -> str:
     """The signature as cygrad/_core/arguments.pyx reads it."""
     parts: list[str] = []
-    if "method" not in operation.variants:
+    if not operation.variants & {"method", "inplace"}:
         parts.append("@function")
     elif "function" not in operation.variants:
         parts.append("@method")

@@ -50,7 +50,8 @@ from cygrad._core.operation cimport *
 from cygrad._core.geometry cimport *
 from cygrad._core.kernels.formats cimport lies_as
 from cygrad._core.inplace cimport (
-    inplace_check, inplace_check_recorded, inplace_check_graph, inplace_history, inplace_saved, overlap_check)
+    inplace_check, inplace_check_recorded, inplace_check_graph, inplace_history, inplace_saved, overlap_check,
+    overlap_warn)
 from cygrad._core.recording cimport edge_set, save_input, save_output, history_set, view_set, view_set_kind
 from cygrad._core.tensor cimport Tensor, tensor_wrap, tensor_number, is_inference, needs_grad, VIEW_MULTI_OUTPUT
 """
@@ -394,6 +395,8 @@ class OpsEmitter:
         else:
             lines += self.run_forward(o, declarations)
             declarations.append("cdef Tensor result_")
+            if o.gradients:
+                lines += ["if out_ == NULL:", f"    stale_refuse(({', '.join(map(local, o.edges))},))"]
             lines.append(f'result_ = result_wrap(out_, b"{o.signature.name}")')
             if o.view:
                 lines.append(f"view_set(result_, {local(o.signature.arguments[0].name)})")
@@ -509,7 +512,8 @@ class OpsEmitter:
             list(arrays.values()),
             declarations,
         )
-        lines += ["if status_ != 0:", "    raise_pending()", f"result_ = tensors_wrap(outs_, {count})"]
+        stale = [f"    stale_refuse(({', '.join(map(local, o.edges))},))"] if o.gradients else []
+        lines += ["if status_ != 0:", *stale, "    raise_pending()", f"result_ = tensors_wrap(outs_, {count})"]
         lines += writer.cleanup()
 
     def flag_arguments(self, call: Call, writer: TensorWriter) -> list[str]:
@@ -526,6 +530,7 @@ class OpsEmitter:
                 f"{o.raw.file}:{o.raw.line}: {o.raw.text('name')}: forward: "
                 "a list of results needs one kernel with outs, and a count"
             )
+        stale = [f"    stale_refuse(({', '.join(map(local, o.edges))},))"] if o.gradients else []
         numbers, tensors = scopes(o.signature.arguments, nogil=False)
         counter = TensorWriter(self.module, numbers, tensors)
         writer = ArrayWriter(self.module, numbers, {name: f"{text}.a" for name, text in tensors.items()})
@@ -543,12 +548,14 @@ class OpsEmitter:
         lines += [
             f"count_ = {counter.value(o.count)}",
             "if count_ < 0:",
+            *stale,
             "    raise_pending()",
             "outs_ = arrays_new(count_)",
             *writer.lines,
             f"status_ = {self.module.kernel(o.forward.function.name)}({', '.join([*given, 'outs_'])})",
             "if status_ != 0:",
             "    arrays_free(outs_, count_)",
+            *stale,
             "    raise_pending()",
             "result_ = tensors_wrap(outs_, <int>count_)",
             "arrays_free(outs_, count_)",
@@ -682,18 +689,18 @@ class OpsEmitter:
         """The in-place variant: checks, the out-of-place kernel, the write, and a node of the same type."""
         this = local(o.signature.arguments[0].name)
         name = f'b"{o.signature.name}_"'
-        # masked_fill_ may write one place of memory twice: it writes the same there
         check = "inplace_check_recorded" if o.gradients else "inplace_check"
-        if o.signature.name == "masked_fill":
+        if o.expanded:
             check = "inplace_check_graph"
         recorded = f"grad_enabled() and {self.condition(o)}, " if o.gradients else ""
         lines.append(f"{check}({this}, {recorded}{name})")
-        if o.signature.name not in ("masked_fill", "index_fill"):
-            lines += [
-                f"overlap_check({this}, {local(a.name)}, {o.family == 'indexing'}, {name})"
-                for a in o.signature.arguments[1:]
-                if a.kind is Kind.TENSOR
-            ]
+        if o.expanded:
+            lines.append(f"overlap_warn({this}, {name})")
+        lines += [
+            f"overlap_check({this}, {local(a.name)}, {o.family == 'indexing'}, {name})"
+            for a in o.signature.arguments[1:]
+            if a.kind is Kind.TENSOR and not (o.expanded and a.name == "value")  # which is read before the write
+        ]
         lines += before_write(o, declarations)
         if o.gradients:
             # inputs are saved before the write, so that one which is the written tensor itself is stale at once
@@ -706,7 +713,10 @@ class OpsEmitter:
                 )
             inner += [*self.save_inputs(o, old=f"inplace_old({this})"), *self.save_values(o)]
             lines += [f"if grad_enabled() and {self.condition(o)}:", *indented(inner)]
-        lines += [*self.run_forward(o, declarations), f"inplace_write({this}, out_, {name})"]
+        lines += self.inplace_kernel(o, declarations) or [
+            *self.run_forward(o, declarations),
+            f"inplace_write({this}, out_, {name})",
+        ]
         if o.gradients:
             saved = self.save_outputs(o, this, False)
             if saved:
@@ -716,6 +726,35 @@ class OpsEmitter:
         others = ", ".join(local(a.name) for a in o.signature.arguments[1:] if a.kind.is_array)
         lines += ["if node_watcher.events & WATCH_VALUES:", f"    result_watched({name}, {this}, [{others}])"]
         lines.append(f"return {this}")
+
+    def inplace_kernel(self, o: Operation, declarations: list[str]) -> list[str]:
+        """The kernel that writes in place, where there is one: it has the name of the forward's, with an underscore."""
+        forward = o.forward
+        if not (
+            isinstance(forward, Call) and forward.function.origin == "kernel" and all(map(_is_leaf, forward.arguments))
+        ):
+            return []
+        kernel = self.table.kernels.get(forward.function.name + "_")
+        if kernel is None or kernel.result is not Kind.INT or kernel.parameters[0] != ("target", Kind.TENSOR):
+            return []
+        arguments = o.signature.arguments
+        names: dict[str, str] = {}
+        for a in arguments:
+            if a.kind.is_array:
+                names[a.name] = f"a_{a.name}_"
+                declarations.append(
+                    f"cdef Array* a_{a.name}_ = "
+                    + (f"array_of({local(a.name)})" if a.kind.is_optional else f"{local(a.name)}.a")
+                )
+        writer = ArrayWriter(self.module, scopes(arguments, nogil=False)[0], names)
+        given = ", ".join(writer.arguments(forward, None))
+        declarations += [*writer.declarations, "cdef int status_"]
+        name = f'b"{o.signature.name}_"'
+        return [
+            *writer.lines,
+            *self.guarded(f"status_ = {self.module.kernel(kernel.name)}({given})", list(names.values()), declarations),
+            f"inplace_written({local(arguments[0].name)}, status_, {name})",
+        ]
 
 
 class HelpersEmitter:

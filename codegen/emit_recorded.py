@@ -7,7 +7,7 @@ when all operations exist.
 from __future__ import annotations
 
 from codegen.emit_forward import emit_jvp
-from codegen.emit_ops import indented, missing_text, saved_numbers, uses
+from codegen.emit_ops import indented, missing_text, saved_numbers
 from codegen.formula import Expression
 from codegen.schema import Kind
 from codegen.table import Operation, Table
@@ -98,7 +98,7 @@ class RecordedEmitter:
             text = writer.tensor(expression)
             declarations += writer.declarations
             # Unpacking may run a hook, which shall see each saved tensor once a backward.
-            used = [s.name for s in o.saved if uses(expression, s.name)]
+            used = [s.name for s in o.saved if edge in s.needed_by]
             unpack = [
                 (f"if {local(n)} is None: " if n in unpacked else "") + f"{local(n)} = unpack_tensor(node_, {saved[n]})"
                 for n in used

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from codegen.formula import Call, Expression, Fact, Function, Parser, Variable, walk
+from codegen.formula import Call, Constant, Expression, Fact, Function, Parser, Variable, walk
 from codegen.kernels import Kernel
 from codegen.results import Tangents, read_result
 from codegen.schema import Argument, Kind, Signature, TableError, parse_signature, split_commas
@@ -27,6 +27,7 @@ KEYS = {
     "python",
     "view",
     "inplace",
+    "expanded",
     "outputs",
     "non_differentiable",
     "nondiff",
@@ -99,6 +100,7 @@ WITHOUT_OUT = frozenset(
         "roll",
         "rsub",
         "select",
+        "put",
         "silu",
         "softplus",
         "squeeze",
@@ -112,7 +114,7 @@ WITHOUT_OUT = frozenset(
     }
 )
 HELPER_KEYS = {"name", "body", "python", "several"}
-VARIANTS = {"function", "method", "property", "none"}
+VARIANTS = {"function", "method", "property", "inplace", "none"}  # inplace: `name_` alone
 FACT_NAMES = {
     "sizes": "{}_sym_sizes",
     "strides": "{}_sym_strides",
@@ -213,6 +215,7 @@ class Operation:
     broadcast: bool = False  # formulas give the shape to which the inputs broadcast, which is not the result's
     view: bool = False
     inplace: bool = False
+    expanded: bool = False  # in place it writes expanded memory, too, and warns
     count: Expression | None = None  # how many results, where that is known at run time only
     constants: Mapping[str, str] = field(default_factory=dict)  # _saved_<name> that are always the same
     aliases: tuple[str, ...] = ()
@@ -451,6 +454,7 @@ def build_operation(
         outputs=outputs,
         view=raw.flag("view"),
         inplace=raw.flag("inplace"),
+        expanded=raw.flag("expanded"),
         choices=choices,
         doc=raw.text("doc") or "",
         aliases=raw.names("aliases"),
@@ -658,7 +662,11 @@ def compute_saved(operation: Operation, shown: list[Expression]) -> None:
 
 def fact_name(fact: Fact) -> str:
     """Torch's name of a saved fact: self_sym_sizes."""
-    argument = fact.arguments[0].name if fact.arguments and isinstance(fact.arguments[0], Variable) else "dim"
+    argument: object = "dim"
+    if fact.arguments and isinstance(fact.arguments[0], Variable):
+        argument = fact.arguments[0].name
+    elif fact.arguments and isinstance(fact.arguments[0], Constant):
+        argument = fact.arguments[0].value
     return FACT_NAMES.get(fact.fact, "{}_" + fact.fact).format(fact.of, argument)
 
 

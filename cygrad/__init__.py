@@ -10,6 +10,7 @@ import cygrad._core.backward
 import cygrad._core.compare_inplace
 import cygrad._core.convert
 import cygrad._core.copying
+import cygrad._core.cycles
 import cygrad._core.generated
 import cygrad._core.indexing
 import cygrad._core.interop
@@ -18,6 +19,7 @@ import cygrad._core.rebase
 import cygrad._core.reshape_inplace
 import cygrad._core.resizing
 import cygrad._core.writes
+import cygrad.ops.diagonals
 from cygrad import autograd as autograd, nn as nn, optim as optim, random as random, utils as utils
 from cygrad._core.copying import UntypedStorage as UntypedStorage
 from cygrad._core.creation import (

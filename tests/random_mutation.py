@@ -115,6 +115,11 @@ WRITES: Mapping[str, Writer] = {
     "scatter": lambda m, x, y, n: x.scatter_(0, _index(m, 0), y),
     "scatter number": lambda m, x, y, n: x.scatter_(0, _index(m, n % 2), 0.75),
     "scatter add": lambda m, x, y, n: x.scatter_add_(0, _index(m, 0, 0), y),
+    "masked scatter": lambda m, x, y, n: x.masked_scatter_(x.detach() > 0, y * 1),
+    "put": lambda m, x, y, n: x.put_(_index(m, 0, n - 2), y.reshape(-1)[:2], accumulate=n % 2 == 0),
+    "cumsum": lambda m, x, y, n: x.cumsum_(n - 2),
+    "fill diagonal": lambda m, x, y, n: x.fill_diagonal_(0.5, wrap=n % 2 == 0),
+    "addcdiv": lambda m, x, y, n: x.addcdiv_(y, y * y + 1, value=0.5),
     "tril": lambda m, x, y, n: x.tril_(n - 2),
     "t": lambda m, x, y, n: x.t_(),
     "transpose": lambda m, x, y, n: x.transpose_(0, n - 2),
@@ -130,8 +135,7 @@ WRITES: Mapping[str, Writer] = {
     "out sum": lambda m, x, y, n: m.sum(y, n % 2, out=_room_for(x, y, m.sum(y.detach(), n % 2))),
 }
 
-# Writes that change how a tensor sees its memory. Unrecorded, or where the gradient is retained, torch keeps what
-# belonged to the old shape.
+# Writes that change how a tensor sees its memory. Where the gradient is retained, torch loses it.
 RESHAPING = {"t", "transpose", "unsqueeze", "squeeze"}
 
 
@@ -152,6 +156,20 @@ def _room_for(x: Operand, y: Operand, result: Operand) -> Operand:
     ):
         raise ValueError("too small")
     return x
+
+
+def _overlaps_itself(x: Operand) -> bool:
+    """Whether two elements of `x` are one place in memory, though no dim is expanded.
+
+    torch says of such views that writes to them may go wrong, and does not refuse them: what is written where depends
+    on the order in which its loops run.
+    """
+    if any(stride == 0 and size > 1 for stride, size in zip(x.stride(), x.shape, strict=True)):
+        return False
+    places = [0]
+    for stride, size in zip(x.stride(), x.shape, strict=True):
+        places = [place + stride * k for place in places for k in range(size)]
+    return len(set(places)) < len(places)
 
 
 def _mask(m: ModuleType, x: Operand) -> Operand:
@@ -215,7 +233,9 @@ class Write:
 
     def run(self, machine: Machine) -> Sequence[RecordedTensor]:
         x: Operand = machine.pick(self.operand)
-        if self.name in RESHAPING and (not self.grad_mode or x.retains_grad):
+        if self.name in RESHAPING and x.retains_grad:
+            return []
+        if _overlaps_itself(x):
             return []
         with machine.m.set_grad_enabled(self.grad_mode):
             WRITES[self.name](machine.m, x, machine.pick(self.other), self.number)
@@ -234,9 +254,9 @@ class Assign:
 
     def run(self, machine: Machine) -> Sequence[RecordedTensor]:
         x: Operand = machine.pick(self.operand)
+        if _overlaps_itself(x):
+            return []
         with machine.m.set_grad_enabled(self.grad_mode):
-            if x.numel() == 0:
-                return []  # torch does not look whether the index leads anywhere
             value: Operand = 0.5 if self.value is None else machine.pick(self.value)
             x[INDICES[self.index](machine.m, x, self.number)] = value
         return []
@@ -253,8 +273,6 @@ class Take:
 
     def run(self, machine: Machine) -> Sequence[RecordedTensor]:
         x: Operand = machine.pick(self.operand)
-        if x.numel() == 0:
-            return []  # torch does not look whether the index leads anywhere
         with machine.m.set_grad_enabled(self.grad_mode):
             return [x[INDICES[self.index](machine.m, x, self.number)]]
 

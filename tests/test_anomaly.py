@@ -96,6 +96,20 @@ def test_an_exception_of_a_compiled_node_carries_the_forward() -> None:
     assert "y = x.exp()" in failure(caught.value)[0][1][-1]
 
 
+def test_a_version_refusal_behind_a_write_to_a_view_carries_the_forward() -> None:
+    """The operation whose saved tensor was written is inside of a CopySlices: its own line is the one to know."""
+    x = leaf(1.0, 2.0)
+    with detect_anomaly():
+        y = x * 1
+        factor = cygrad.ones(1, dtype=cygrad.float64)
+        y[:1].mul_(factor)  # the line of the write
+        factor.add_(1)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation") as caught:
+            y.sum().backward()
+    assert failure(caught.value)[0][0] == "CopySlices"
+    assert "the line of the write" in failure(caught.value)[0][1][-1]
+
+
 def test_double_backward_carries_both_stacks() -> None:
     x = leaf(0.0)
     with detect_anomaly(check_nan=False):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import weakref
 from types import ModuleType
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
 import torch
@@ -20,6 +20,7 @@ from cygrad._core.memory import live_objects
 
 LIBRARIES = [cygrad, torch]
 Graph = tuple[str, tuple["Graph | None", ...]]
+Operand = Any  # a tensor or context of either library
 
 
 class AnyNode(Protocol):
@@ -218,3 +219,82 @@ def test_a_view_that_nobody_asks_gets_no_node() -> None:
     assert live_objects()["nodes"] - before == 5
     assert node_name(views[0]) == "AsStridedBackward0"
     assert live_objects()["nodes"] - before == 6
+
+
+@pytest.mark.parametrize("m", LIBRARIES)
+def test_grad_of_what_is_no_leaf_is_filled_on_request_alone(m: ModuleType) -> None:
+    x = m.randn(8, requires_grad=True)
+    y = x**2
+    z = y * 2
+    z.retain_grad()
+    z.sum().backward()
+    with pytest.warns(UserWarning, match="not a leaf"):
+        assert y.grad is None
+    assert m.allclose(z.grad, m.ones(8))
+
+
+@pytest.mark.parametrize("m", LIBRARIES)
+def test_accumulate_grad_adds_to_the_leaf(m: ModuleType) -> None:
+    x = m.ones(3, requires_grad=True)
+    for _ in range(2):
+        (x**2).sum().backward()
+    assert x.grad.tolist() == [4.0] * 3
+
+
+@pytest.mark.parametrize("m", LIBRARIES)
+def test_arrows_own_what_they_point_to(m: ModuleType) -> None:
+    x = m.ones(3, requires_grad=True)
+    y = x**2
+    z = y * 2
+    del y
+    assert graph(z.grad_fn) == ("MulBackward0", (POW, None))
+    z.sum().backward()
+    assert x.grad.tolist() == [4.0] * 3
+
+
+@pytest.mark.parametrize("m", LIBRARIES)
+def test_the_number_in_a_name_tells_overloads_apart(m: ModuleType) -> None:
+    x = m.ones(3, requires_grad=True)
+    assert [node_name(x**2), node_name(x**x), node_name(2**x)] == ["PowBackward0", "PowBackward1", "PowBackward2"]
+
+
+@pytest.mark.parametrize("m", LIBRARIES)
+def test_the_operation_that_wrote_runs_once(m: ModuleType) -> None:
+    """Base and view are both used: the view is rebased so that the product's backward is not computed twice."""
+    runs = []
+
+    class Double(m.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Operand, x: Operand) -> Operand:
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx: Operand, grad: Operand) -> Operand:
+            runs.append(grad)
+            return grad * 2
+
+    x = m.ones((2, 2), requires_grad=True)
+    y = x**2
+    v = Double.apply(y[0])
+    (y.sum() + v.sum()).backward()
+    assert len(runs) == 1
+    assert x.grad.tolist() == [[8.0, 8.0], [2.0, 2.0]]
+
+
+@pytest.mark.parametrize("m", LIBRARIES)
+def test_a_base_does_not_hold_its_views(m: ModuleType) -> None:
+    """Views point to their base and not the reverse: no cycle, so that they go without the garbage collector."""
+    gc.disable()
+    try:
+        y = m.ones((4, 4), requires_grad=True) ** 2
+        views = [y[k] for k in range(4)]
+        views[0].mul_(2)
+        dead = [weakref.ref(view) for view in views]
+        base = weakref.ref(y)
+        del views
+        assert [ref() for ref in dead] == [None] * 4
+        del y
+        assert base() is None
+    finally:
+        gc.enable()

@@ -47,6 +47,13 @@ WRITES: dict[str, tuple[Write, Pure]] = {
     "copy": (lambda x, y: x.copy_(y), lambda x, y: y),
     "assign": (_assign, _assigned),
     "lerp": (lambda x, y: x.lerp_(y, 0.25), lambda x, y: x + 0.25 * (y - x)),
+    "add alpha": (lambda x, y: x.add_(y, alpha=2), lambda x, y: x + 2 * y),
+    "addcmul": (lambda x, y: x.addcmul_(y, y, value=0.5), lambda x, y: x + 0.5 * y * y),
+    "addcdiv": (lambda x, y: x.addcdiv_(y, y * y + 1), lambda x, y: x + y / (y * y + 1)),
+    "masked fill": (
+        lambda x, y: x.masked_fill_(x.detach() > 0, 0.25),
+        lambda x, y: cygrad.where(x.detach() > 0, 0.25, x),
+    ),
 }
 COMPUTATIONS: dict[str, Pure] = {
     "add": lambda x, y: x + y,

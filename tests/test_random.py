@@ -51,6 +51,9 @@ DRAWS: dict[str, Callable[[Generator | None], Tensor]] = {
     "bernoulli_": lambda g: cygrad.zeros(30).bernoulli_(0.5, generator=g),
     "random_": lambda g: cygrad.zeros(4, dtype=cygrad.int64).random_(1000, generator=g),
     "exponential_": lambda g: cygrad.zeros(4).exponential_(2.0, generator=g),
+    "cauchy_": lambda g: cygrad.zeros(4).cauchy_(1.0, 2.0, generator=g),
+    "log_normal_": lambda g: cygrad.zeros(4).log_normal_(1.0, 2.0, generator=g),
+    "geometric_": lambda g: cygrad.zeros(40).geometric_(0.2, generator=g),
 }
 
 
@@ -162,6 +165,13 @@ REFUSED: dict[str, tuple[Call, str]] = {
     "random_ empty range": (lambda m: m.zeros(2).random_(5, 5), "'from' to be less than 'to'"),
     "random_ beyond dtype": (lambda m: m.zeros(2, dtype=m.uint8).random_(300), "out of bounds"),
     "exponential_ zero": (lambda m: m.zeros(2).exponential_(0.0), "lambda > 0.0"),
+    "cauchy_ zero": (lambda m: m.zeros(2).cauchy_(0, 0), "sigma > 0.0"),
+    "cauchy_ of integers": (lambda m: m.zeros(2, dtype=m.int64).cauchy_(), "continuous"),
+    "log_normal_ zero": (lambda m: m.zeros(2).log_normal_(0, 0), "std > 0.0"),
+    "log_normal_ of integers": (lambda m: m.zeros(2, dtype=m.int64).log_normal_(), "not implemented"),
+    "geometric_ one": (lambda m: m.zeros(2).geometric_(1.0), "p to be in"),
+    "geometric_ of complex": (lambda m: m.zeros(2, dtype=m.complex64).geometric_(0.5), "not implemented"),
+    "geometric_ on a leaf": (lambda m: m.zeros(2, requires_grad=True).geometric_(0.5), "leaf Variable"),
     "exponential_ of integers": (lambda m: m.zeros(2, dtype=m.int64).exponential_(1.0), "continuous"),
 }
 
@@ -296,6 +306,9 @@ NODES: dict[str, Call] = {
     "random_ to": lambda m: (m.ones(3, requires_grad=True) * 2).random_(5),
     "random_ from": lambda m: (m.ones(3, requires_grad=True) * 2).random_(2, 5),
     "exponential_": lambda m: (m.ones(3, requires_grad=True) * 2).exponential_(),
+    "cauchy_": lambda m: (m.ones(3, requires_grad=True) * 2).cauchy_(),
+    "log_normal_": lambda m: (m.ones(3, requires_grad=True) * 2).log_normal_(),
+    "geometric_": lambda m: (m.ones(3, requires_grad=True) * 2).geometric_(0.5),
     "bernoulli": lambda m: m.bernoulli(m.ones(3, requires_grad=True)),
     "normal mean": lambda m: m.normal(m.ones(3, requires_grad=True), 2.0),
     "normal std": lambda m: m.normal(1.0, m.ones(3, requires_grad=True)),

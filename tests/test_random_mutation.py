@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import torch
 from hypothesis import given, settings
-from random_mutation import Assign, Look, Recorder, mutating_programs
-from random_programs import RecordedTensor, Step, quietly
+from random_mutation import Assign, Look, Recorder, Write, mutating_programs
+from random_programs import Backward, RecordedTensor, Step, quietly
 from support import difference, is_tensor, node_name, outcome, refusal_difference
 from test_random_programs import PROGRAM_SCALE, exploded, gradient
 
@@ -62,13 +62,26 @@ def look(ours: Recorder, oracle: Recorder) -> str | None:
     return None
 
 
+WRITES_TOO_LATE = ("index put", "masked scatter", "put", "out", "out mul", "out sum")
+
+
+def refused_too_late(step: Step) -> bool:
+    """Whether torch has changed something by the time it refuses this step, so that the libraries differ from here on.
+
+    An index that leads nowhere, or a source that is too short, is found while torch writes: the places before have been
+    written. `backward` makes one of its `inputs` after the other retain its gradient before it looks whether the next
+    one requires a gradient. An `out=` whose memory cannot grow has its new shape already.
+    """
+    if isinstance(step, Backward):
+        return step.inputs is not None
+    return isinstance(step, Assign) or (isinstance(step, Write) and step.name in WRITES_TOO_LATE)
+
+
 def compare(step: Step, ours: Recorder, oracle: Recorder) -> str | None:
     """Runs one step in both; what differs afterwards."""
     left, right = outcome(lambda: quietly(step, ours)), outcome(lambda: quietly(step, oracle))
     if not (left.ok and right.ok):
-        if isinstance(step, Assign) and not (left.ok or right.ok):
-            # The index or the value is wrong, or both. torch has written up to the wrong index by then, so values
-            # differ from here on.
+        if not (left.ok or right.ok) and refused_too_late(step):
             raise EndedError
         return refusal_difference(left, right)
     assert isinstance(left.value, list | tuple) and isinstance(right.value, list | tuple)

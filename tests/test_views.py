@@ -85,6 +85,8 @@ WRITES: dict[str, Callable[[ModuleType, Operand], object]] = {
     "scatter_": lambda m, x: x.scatter_(0, m.tensor([0, 2]), m.ones(2, dtype=m.float64)),
     "scatter_ value": lambda m, x: x.scatter_(0, m.tensor([1]), 4.0),
     "scatter_add_": lambda m, x: x.scatter_add_(0, m.tensor([0, 0]), m.ones(2, dtype=m.float64)),
+    "cumsum_": lambda m, x: x.cumsum_(0),
+    "put_": lambda m, x: x.put_(m.tensor([0, -1]), m.ones(2, dtype=m.float64)),
     "eq_": lambda m, x: x.eq_(2),
     "ne_": lambda m, x: x.ne_(2),
     "lt_": lambda m, x: x.lt_(2),

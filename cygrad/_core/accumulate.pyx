@@ -1,6 +1,6 @@
 # AccumulateGrad: adds what arrives at a leaf to its .grad. Contract: accumulate.pxd.
 
-from cygrad._core.array cimport array_decref, array_incref, array_unshared, array_empty, array_empty_like, same_shape, CONTIGUOUS
+from cygrad._core.array cimport array_decref, array_dense, array_incref, array_unshared, array_empty, array_empty_like, same_shape, CONTIGUOUS
 from cygrad._core.atomics cimport atomic_add, atomic_load, atomic_store_ptr, unlikely
 from cygrad._core.dtypes cimport ITEMSIZE
 from cygrad._core.errors cimport fail, raise_pending, ERR_RUNTIME
@@ -46,9 +46,9 @@ cdef inline void mark_made(Array* made) noexcept nogil:
 
 cdef Array* like_leaf(Array* leaf, Array* grad) noexcept nogil:
     # Uninitialised memory for a copy of the gradient.
-    if same_shape(leaf, grad):
+    if same_shape(leaf, grad) and array_dense(leaf):
         return array_empty_like(leaf, grad.dtype)
-    return array_empty(grad.dtype, grad.ndim, grad.shape)       # the leaf was given other data since forward
+    return array_empty(grad.dtype, grad.ndim, grad.shape)       # a leaf with gaps; or it was given other data since forward
 
 
 cdef bint writable(Array* target, Array* grad) noexcept nogil:
@@ -116,23 +116,10 @@ cdef int accumulate_array(NodeState* s, Array* grad) noexcept nogil:
     return status
 
 
-cdef bint dense(Array* leaf) noexcept:
-    # The elements fill their memory, each place once: array_empty_like would keep the strides.
-    cdef Array* like = array_empty_like(leaf, leaf.dtype)
-    cdef int i
-    cdef bint same = like != NULL
-    if same:
-        for i in range(leaf.ndim):
-            if leaf.shape[i] != 1 and like.strides[i] != leaf.strides[i]:
-                same = False
-    array_decref(like)
-    return same
-
-
 cdef Tensor recorded_copy(Tensor leaf, Tensor grad):
     # As torch does it: a copy into the leaf's layout where that is dense, a clone where it is not.
     cdef Tensor made
-    if not grad.requires_grad_ or dense(leaf.a) or not same_shape(leaf.a, grad.a):
+    if not grad.requires_grad_ or array_dense(leaf.a) or not same_shape(leaf.a, grad.a):
         return copy_(tensor_wrap(like_leaf(leaf.a, grad.a)), grad)
     made = recorded_ops.clone(grad)
     return made

@@ -45,7 +45,10 @@ cdef struct IntList:
 # All return a new reference or NULL (error recorded).
 cdef Array* array_empty(int dtype, int ndim, const Py_ssize_t* shape) noexcept nogil               # contiguous, uninitialised
 cdef Array* array_zeros(int dtype, int ndim, const Py_ssize_t* shape) noexcept nogil
-cdef Array* array_empty_like(Array* a, int dtype) noexcept nogil                                    # same shape; keeps a dense permuted layout as torch's preserve_format does
+cdef Array* array_empty_like(Array* a, int dtype) noexcept nogil                                    # same shape, dims in the order of a's strides: torch's preserve_format
+cdef bint array_dense(Array* a) noexcept nogil                                                      # the elements fill their memory without gaps, each place once: some order of the dims is contiguous
+cdef bint dims_sort(int ndim, const Py_ssize_t* shape, int n, const Py_ssize_t** strides, int* order) noexcept nogil   # order[0]: the innermost dim of a result of n operands with these (broadcast) strides; whether that differs from C order
+cdef Array* array_empty_ordered(int dtype, int ndim, const Py_ssize_t* shape, const int* order) noexcept nogil         # dense in memory, dims from the innermost on as in `order`
 cdef Array* array_view(Array* base, int dtype, char* data, int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides) noexcept nogil   # shares storage
 cdef Array* array_alias(Array* base) noexcept nogil                                                 # same geometry, a header of its own (flags WRAPPED cleared)
 cdef Array* array_from_storage(Storage* s, int dtype, char* data, int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides) noexcept nogil  # takes its own reference to s

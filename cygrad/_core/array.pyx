@@ -1,5 +1,6 @@
 # Array: making, viewing and freeing; shape arithmetic that every kernel needs. Contract: array.pxd.
 
+from libc.stdint cimport uint64_t
 from libc.string cimport memset, memcpy
 from libc.stdint cimport int64_t, int32_t
 from cygrad._core.atomics cimport likely, unlikely
@@ -77,6 +78,7 @@ cdef Array* array_empty(int dtype, int ndim, const Py_ssize_t* shape) noexcept n
     s.block_size = <unsigned int>total
     s.device = 0
     s.read_only = 0
+    s.shown = 0
     s.inference = 0
     if likely(nbytes <= SMALL_DATA):
         s.data_in_block = 1
@@ -107,39 +109,89 @@ cdef Array* array_zeros(int dtype, int ndim, const Py_ssize_t* shape) noexcept n
     return a
 
 
+cdef inline int dim_order(int n, const Py_ssize_t** strides, const Py_ssize_t* shape, int inner, int outer) noexcept nogil:
+    # 1: `inner` takes larger steps than `outer` and belongs outside of it, -1: it does not, 0: no operand tells (a step of 0 is no answer)
+    cdef int k
+    cdef Py_ssize_t si, so
+    for k in range(n):
+        si = strides[k][inner]
+        so = strides[k][outer]
+        if si == 0 or so == 0:
+            continue
+        if si != so:
+            return 1 if si > so else -1
+        if shape[inner] > shape[outer]:
+            return 1
+    return 0
+
+
+cdef bint dims_sort(int ndim, const Py_ssize_t* shape, int n, const Py_ssize_t** strides, int* order) noexcept nogil:
+    # An insertion sort from the innermost dim on. Where no operand tells it looks on, and may exchange dims that are no neighbours, so that its steps show in the
+    # result: they are torch's.
+    cdef int i, k, place, found
+    cdef bint moved = False
+    for i in range(ndim):
+        order[i] = ndim - 1 - i
+    for i in range(1, ndim):
+        place = i
+        for k in range(i - 1, -1, -1):
+            found = dim_order(n, strides, shape, order[k], order[place])
+            if found > 0:
+                order[k], order[place] = order[place], order[k]
+                place = k
+                moved = True
+            elif found < 0:
+                break
+    return moved
+
+
+cdef Array* array_empty_ordered(int dtype, int ndim, const Py_ssize_t* shape, const int* order) noexcept nogil:
+    cdef Array* result = array_empty(dtype, ndim, shape)
+    cdef Py_ssize_t expected = ITEMSIZE[dtype]
+    cdef int i, last = ndim
+    cdef bint plain = True
+    if result == NULL or result.numel == 0:
+        return result
+    for i in range(ndim):
+        result.strides[order[i]] = expected
+        expected *= shape[order[i]]
+        if shape[order[i]] != 1:
+            plain = plain and order[i] < last
+            last = order[i]
+    if not plain:
+        result.flags &= ~CONTIGUOUS
+    return result
+
+
 cdef Array* array_empty_like(Array* a, int dtype) noexcept nogil:
-    # torch's preserve_format: a tensor that fills its memory densely keeps the order of its strides; any other becomes contiguous.
-    cdef Array* result
+    # torch's preserve_format: the dims keep the order of their strides.
     cdef int order[64]
-    cdef int i, j, k
-    cdef Py_ssize_t expected
     if a == NULL:
         return NULL
-    result = array_empty(dtype, a.ndim, a.shape)
-    if result == NULL or a.flags & CONTIGUOUS or a.numel == 0:
-        return result
+    if a.flags & CONTIGUOUS or not dims_sort(a.ndim, a.shape, 1, <const Py_ssize_t**>&a.strides, order):
+        return array_empty(dtype, a.ndim, a.shape)
+    return array_empty_ordered(dtype, a.ndim, a.shape, order)
+
+
+cdef bint array_dense(Array* a) noexcept nogil:
+    cdef Py_ssize_t expected = ITEMSIZE[a.dtype]
+    cdef uint64_t left = 0
+    cdef int i, found
+    if a.flags & CONTIGUOUS:
+        return True
     for i in range(a.ndim):
-        k = i
-        j = i - 1
-        while j >= 0 and a.strides[order[j]] < a.strides[k]:
-            order[j + 1] = order[j]
-            j -= 1
-        order[j + 1] = k
-    expected = ITEMSIZE[a.dtype]
-    for i in range(a.ndim - 1, -1, -1):
-        k = order[i]
-        if a.shape[k] == 1:
-            continue
-        if a.strides[k] != expected:
-            return result
-        expected *= a.shape[k]
-    expected = ITEMSIZE[dtype]
-    for i in range(a.ndim - 1, -1, -1):
-        k = order[i]
-        result.strides[k] = expected
-        expected *= a.shape[k] if a.shape[k] > 1 else 1
-    result.flags &= ~CONTIGUOUS
-    return result
+        if a.shape[i] != 1:
+            left |= <uint64_t>1 << i
+    while left:
+        found = -1
+        for i in range(a.ndim):
+            if left >> i & 1 and a.strides[i] == expected:
+                found = i
+        if found < 0:
+            return False
+        expected *= a.shape[found]
+        left &= ~(<uint64_t>1 << found)
+    return True
 
 
 cdef Array* array_from_storage(Storage* s, int dtype, char* data, int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides) noexcept nogil:

@@ -3,15 +3,17 @@
 
 from cpython.ref cimport Py_INCREF, Py_DECREF
 from cygrad._core.anomaly cimport anomaly_is_on
-from cygrad._core.array cimport Array, array_incref, array_decref, array_empty
+from cygrad._core.array cimport Array, IntList, array_incref, array_decref, array_empty
 from cygrad._core.deep cimport deep, deeper, shallower, on_fresh_thread
 from cygrad._core.dtypes cimport FLOAT32, FLOAT64
 from cygrad._core.errors cimport error_exception, raise_pending
 from cygrad._core.forward cimport carries_tangents
 from cygrad._core.grad_mode cimport thread_modes
 from cygrad._core.graph_task cimport GraphTask, Capture, RUN_LEAF, task_init, task_finish
+from cygrad._core.kernels.reductions cimport sum_to
 from cygrad._core.memory cimport block_alloc, block_free
-from cygrad._core.node cimport Node, NodeState, node_of, node_track
+from cygrad._core.node cimport Node, NodeState, node_of, node_track, late_links_note
+from cygrad._core.recorded_ops cimport recorded_ops
 from cygrad._core.recording cimport gradient_edge
 from cygrad._core.tensor cimport Tensor, tensor_wrap, operators
 from cygrad._core.task_queries cimport run_callbacks
@@ -55,6 +57,7 @@ def run_backward(
     cdef int* root_nrs
     cdef list result = None
     cdef bint as_tensors = create_graph or carries_tangents()
+    cdef Tensor gradient
     cdef list kept = []                  # Nodes that must stay alive while the task holds borrowed pointers
     if deep():
         block_free(room, size)
@@ -70,16 +73,17 @@ def run_backward(
     deeper()
     try:
         for i in range(n):
+            gradient = root_gradient(roots[i], grads[i], as_tensors)
             root_nodes[i] = edge_of(roots[i], &root_nrs[i])
             if root_nodes[i] == NULL:
                 refuse_root(i)
             kept.append(node_of(root_nodes[i]))
             Py_DECREF(node_of(root_nodes[i]))
             if as_tensors:
-                Py_INCREF(grads[i])
-                root_grads[i] = <void*>grads[i]
+                Py_INCREF(gradient)
+                root_grads[i] = <void*>gradient
             else:
-                root_grads[i] = array_incref((<Tensor>grads[i]).a)
+                root_grads[i] = array_incref(gradient.a)
         if n_inputs:
             prepare_captures(&t, inputs, kept, accumulate)
         if as_tensors:
@@ -104,6 +108,14 @@ def run_backward(
     return result
 
 
+cdef Tensor root_gradient(object root, Tensor gradient, bint recorded):
+    # Of the shape that the graph knows, which is not the root's where that was changed outside of the graph.
+    cdef IntList* shape = (<Tensor>root).graph_shape if isinstance(root, Tensor) else NULL
+    if shape == NULL:
+        return gradient
+    return recorded_ops.sum_to(gradient, shape) if recorded else tensor_wrap(sum_to(gradient.a, shape))
+
+
 cdef int refuse_root(int i) except -1:
     raise RuntimeError(f"cygrad: element {i} of tensors does not require grad and does not have a grad_fn: it is a view made under no_grad")
 
@@ -126,6 +138,9 @@ cdef int backward_scalar(Tensor root, bint keep_graph) except -1:
         refuse_root(0)
     held = node_of(s)
     Py_DECREF(held)
+    if root.graph_shape != NULL:
+        run_backward((root,), (tensor_wrap(ones_for(root.a)),), keep_graph, False, None, True)
+        return 0
     grad = ones_for(root.a)
     if grad == NULL:
         raise_pending()
@@ -186,6 +201,7 @@ cdef int run_recorded(GraphTask* t, NodeState** roots, int* nrs, void** grads, i
     if run_task(t, roots, nrs, grads, n) == 0:
         for i in range(t.n_claimed):
             node_track(node_of(t.claimed[i]))
+        late_links_note()                # others may point to these
         task_drain(t, True)
     return 0
 

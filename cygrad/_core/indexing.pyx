@@ -16,8 +16,8 @@ from cygrad._core.index_parse cimport IndexSteps, IndexStep, parse_index, index_
 cimport cygrad._core.kernels.indexing as kernels
 from cygrad._core.node cimport (
     Node, NodeState, NodeType, SavedTensor, saved_tensor_new, node_new, node_register, unpack_array, saved_check, val_set_int, val_set_ints)
-from cygrad._core.operation cimport all_inference, ints_sizes
-from cygrad._core.inplace cimport inplace_check_graph, inplace_history, overlap_check, version_bump
+from cygrad._core.operation cimport all_inference, ints_sizes, stale_refuse
+from cygrad._core.inplace cimport inplace_check_graph, inplace_history, overlap_check, overlap_warn, version_bump
 from cygrad._core.recording cimport edge_set, save_input, history_set, unpack_tensor, view_set
 from cygrad._core.tensor cimport Tensor, tensor_wrap, tensor_number, as_operand, is_inference, needs_grad
 from cygrad._core.tensor import _install_methods
@@ -142,6 +142,8 @@ cdef Tensor index_tensors(Tensor self, list indices):
     cdef Node n
     with nogil:
         out = kernels.index(self.a, arrays, count)
+    if out == NULL:
+        stale_refuse((self,))
     result = tensor_wrap(out)
     if grad_enabled() and needs_grad(self) and not (inference_used and is_inference(self) and all_inference(indices)):
         n = node_new(type_for(index_types, count, False), 1)
@@ -226,6 +228,9 @@ cdef Tensor index_put_(Tensor self, list indices, Tensor values, bint accumulate
     cdef Node n = None
     cdef bint recorded = grad_enabled() and (needs_grad(self) or needs_grad(values))
     inplace_check_graph(self, recorded, b"index_put_")
+    if count > self.a.ndim:
+        raise IndexError(f"cygrad: index_put_: too many indices for tensor of dimension {self.a.ndim} (got {count})")
+    overlap_warn(self, b"index_put_")
     overlap_check(self, values, True, b"index_put_")
     for index in indices:
         if index is not None:

@@ -7,6 +7,7 @@ cdef int inplace_check(Tensor t, const char* operation) except -1         # refu
 cdef int inplace_check_recorded(Tensor t, bint recorded, const char* operation) except -1   # the same; recorded: grad mode is on and t or another input needs grad
 cdef int inplace_check_graph(Tensor t, bint recorded, const char* operation) except -1   # without the refusal of expanded memory
 cdef int overlap_check_self(Tensor t, const char* operation) except -1   # refuses expanded memory
+cdef int overlap_warn(Tensor t, const char* operation) except -1         # warns of it, where torch does no more
 cdef int overlap_check(Tensor t, Tensor other, bint whole, const char* operation) except -1   # refuses to write t while reading memory that it shares in part with `other` (whole: in part or wholly)
 cdef int version_bump(Tensor t, const char* operation) except -1         # one write happened; `operation` is a string constant
 cdef int inplace_history(Tensor t, Node n) except -1                      # the written tensor becomes output 0 of n, if it is of a dtype that has gradients

@@ -1,14 +1,13 @@
 # Writing in place. Contract: inplace.pxd. What a write to a view does to the graph is in rebase.pyx, through `mutation` of tensor.pxd.
 
-from libc.stdint cimport uint64_t
-from cygrad._core.array cimport Array, CONTIGUOUS, same_shape
+from cygrad._core.array cimport Array, array_dense
 from cygrad._core.atomics cimport atomic_add, atomic_load, likely, unlikely
 from cygrad._core.dtypes cimport ITEMSIZE, is_integral_code
 from cygrad._core.grad_mode cimport grad_enabled, thread_modes, MODE_INFERENCE
 from cygrad._core.node cimport FLAG_PYTHON, node_track, payload_of
 from cygrad._core.node_hooks cimport watchers, watched, WATCH_WRITING
 from cygrad._core.recording cimport output_note
-from cygrad._core.tensor cimport mutation, needs_grad, view_follows
+from cygrad._core.tensor cimport graph_shape_drop, mutation, needs_grad, view_follows
 
 
 cdef int inplace_check(Tensor t, const char* operation) except -1:
@@ -20,12 +19,26 @@ cdef int inplace_check_recorded(Tensor t, bint recorded, const char* operation) 
     return overlap_check_self(t, operation)
 
 
-cdef int overlap_check_self(Tensor t, const char* operation) except -1:
+cdef bint expanded(Array* a) noexcept:
     cdef int i
-    for i in range(t.a.ndim):
-        if unlikely(t.a.strides[i] == 0 and t.a.shape[i] > 1):
-            raise RuntimeError(f"cygrad: {operation.decode()}: unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-                               "Please clone() the tensor before performing the operation.")
+    for i in range(a.ndim):
+        if unlikely(a.strides[i] == 0 and a.shape[i] > 1):
+            return not array_dense(a)          # dense: no elements
+    return False
+
+
+cdef int overlap_warn(Tensor t, const char* operation) except -1:
+    if unlikely(expanded(t.a)):
+        import warnings
+        warnings.warn(f"cygrad: Use of {operation.decode()} on expanded tensors is deprecated: more than one element of the written-to tensor refers to a single memory "
+                      "location. Please clone() the tensor before performing this operation.", UserWarning, stacklevel=2)
+    return 0
+
+
+cdef int overlap_check_self(Tensor t, const char* operation) except -1:
+    if unlikely(expanded(t.a)):
+        raise RuntimeError(f"cygrad: {operation.decode()}: unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                           "Please clone() the tensor before performing the operation.")
     return 0
 
 
@@ -56,9 +69,12 @@ cdef int overlap_check(Tensor t, Tensor other, bint whole, const char* operation
     cdef Array* b = other.a
     cdef char* a_end
     cdef char* b_end
-    if likely(a.storage != b.storage or a.numel == 0 or b.numel == 0) or not (dense(a) and dense(b)):
+    if t is other:
+        if not whole:
+            return 0
+    elif likely(a.storage != b.storage or a.numel == 0 or b.numel == 0) or not (array_dense(a) and array_dense(b)):
         return 0
-    if a == b or (a.data == b.data and same_shape(a, b) and same_strides(a, b)):
+    elif a.data == b.data and a.numel == b.numel and same_strides(a, b):
         if not whole:
             return 0
     else:
@@ -72,31 +88,11 @@ cdef int overlap_check(Tensor t, Tensor other, bint whole, const char* operation
 
 cdef bint same_strides(Array* a, Array* b) noexcept:
     cdef int i
+    if a.ndim != b.ndim:
+        return False
     for i in range(a.ndim):
         if a.strides[i] != b.strides[i]:
             return False
-    return True
-
-
-cdef bint dense(Array* a) noexcept:
-    # The elements fill their memory without gaps, each place once: some order of the dims is contiguous.
-    cdef Py_ssize_t expected = ITEMSIZE[a.dtype]
-    cdef uint64_t left = 0
-    cdef int i, found
-    if a.flags & CONTIGUOUS:
-        return True
-    for i in range(a.ndim):
-        if a.shape[i] != 1:
-            left |= <uint64_t>1 << i
-    while left:
-        found = -1
-        for i in range(a.ndim):
-            if left >> i & 1 and a.strides[i] == expected:
-                found = i
-        if found < 0:
-            return False
-        expected *= a.shape[found]
-        left &= ~(<uint64_t>1 << found)
     return True
 
 
@@ -132,6 +128,7 @@ cdef int grad_fn_move(Tensor t, Node n) except -1:
         from cygrad._core.tensor_hooks import retain_stop
         retain_stop(t)
     t.hooks_ = None
+    graph_shape_drop(t)
     t.grad_fn_ = n
     t.output_nr_ = 0
     t.requires_grad_ = True

@@ -53,6 +53,7 @@ cdef dict OPERATORS = {
 cdef object numpy_of(Tensor t):
     if t.requires_grad_:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    t.a.storage.shown = 1
     return ndarray_from_array(t.a)
 
 
@@ -62,7 +63,10 @@ def numpy_(self: Tensor, *, force: bool = False) -> numpy.ndarray:
     Writes through NumPy are not counted in ``_version``, so backward does not notice them (docs/mutation.md).
     Raises RuntimeError if the tensor requires grad, unless ``force=True``, which detaches it first.
     """
-    return ndarray_from_array(self.a) if force else numpy_of(self)
+    if force:
+        self.a.storage.shown = 1
+        return ndarray_from_array(self.a)
+    return numpy_of(self)
 
 
 def array(self: Tensor, dtype: object = None, copy: bool | None = None) -> numpy.ndarray:

@@ -29,6 +29,7 @@ cdef struct Storage:
     short device             # DeviceType | index << 8
     char data_in_block       # data lies in that same block
     char read_only           # memory of an array that is not writeable
+    char shown               # an ndarray shows it: it does not give way to larger memory
     char inference           # made in inference mode: written only there, never saved for backward
 
 # Note [Locks that outlive a fork]

@@ -16,7 +16,8 @@
 #
 # Note [Garbage collection of the graph]
 # Nodes and non-leaf tensors are untracked by Python's gc until they can lie on a cycle: a Node is tracked when it holds Python objects or hooks, when one of
-# its next Nodes is tracked, or when a recorded backward (create_graph) made or visited it. Freeing is by a list of Nodes to free, never by recursion.
+# its next Nodes is tracked, or when a recorded backward (create_graph) made or visited it. Nodes that point to one which is tracked later follow before the
+# next full collection (cycles.pyx). Freeing is by a list of Nodes to free, never by recursion.
 
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t, uint64_t
@@ -150,6 +151,9 @@ cdef inline int val_set_none(NodeState* s, int k) noexcept nogil:               
 cdef int val_set_ints(NodeState* s, int k, const Py_ssize_t* v, int n) except -1
 cdef int node_note_output(Node n, int output_nr, const Array* result) except -1  # what an output is like that does not fit into out_shape
 cdef int node_track(Node n) except -1                                            # let the gc see it
+cdef int node_track_late(Node n) except -1                                       # the same for a Node to which others may point already
+cdef void late_links_note() noexcept                                             # something tracked may be behind untracked Nodes from now on: cycles.pyx
+cdef bint late_links_take() noexcept                                             # whether that was noted since it was last asked
 cdef int node_lock_take(NodeState* s) noexcept                                   # with the GIL, which is given up while waiting; node_lock_give ends it
 cdef void node_lock_give(NodeState* s) noexcept nogil
 

@@ -121,7 +121,7 @@ cdef class Node:
             created = {}
             Py_INCREF(created)
             self.s.meta = <PyObject*>created
-            node_track(self)
+            node_track_late(self)
         return <dict>self.s.meta
 
     def register_prehook(self, fn):
@@ -179,7 +179,7 @@ cdef class Node:
 cdef object hook_store(Node n, object handle, object table, object hook):
     table[handle.id] = hook
     n.s.flags |= FLAG_HOOKS
-    node_track(n)
+    node_track_late(n)
     return handle
 
 
@@ -397,6 +397,26 @@ cdef int node_release_with_gil(NodeState* s) noexcept:
         s.released = 1
         drop_packed(s.pre_hooks)
     return 0
+
+
+cdef bint late_links = False
+
+
+cdef int node_track_late(Node n) except -1:
+    late_links_note()
+    return node_track(n)
+
+
+cdef void late_links_note() noexcept:
+    global late_links
+    late_links = True
+
+
+cdef bint late_links_take() noexcept:
+    global late_links
+    cdef bint noted = late_links
+    late_links = False
+    return noted
 
 
 cdef int refuse_released(NodeState* s) noexcept nogil:

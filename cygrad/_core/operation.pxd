@@ -133,6 +133,8 @@ cdef int result_watched(const char* name, Tensor result, list inputs) except -1 
 cdef int results_watched(const char* name, list results, list inputs) except -1
 
 # In-place variants: `result` (stolen) is written into self after shape and dtype are checked; self.version is bumped.
+cdef int stale_refuse(tuple inputs) except -1                                                  # after a failure: a view among the inputs (tensors, lists of tensors) that cannot follow a write is refused before, as in torch
+cdef int inplace_written(Tensor self, int status, const char* operation) except -1             # a kernel has written in place, or failed before it wrote
 cdef int inplace_write(Tensor self, Array* result, const char* operation) except -1
 cdef Tensor inplace_old(Tensor self)                                             # a copy of the value before the write, for a formula that reads it
 

@@ -5,15 +5,16 @@ from libc.string cimport memset
 from cygrad._core.array cimport CONTIGUOUS, scalar_int, scalar_double, scalar_complex, normalize_dim, same_shape, shape_text
 from cygrad._core.dtypes cimport dtype_cname, BOOL, INT64, FLOAT64, COMPLEX128, is_complex_code, is_float_code
 from cygrad._core.atomics cimport unlikely
-from cygrad._core.errors cimport error_clear, raise_pending
+from cygrad._core.errors cimport Error, error_take, fail, error_clear, raise_pending, raise_pending_in
 from cygrad._core.forward_level cimport forward_hooks, forward_open
+from cygrad._core.grad_mode cimport grad_enabled
 from cygrad._core.kernels.copy cimport clone, copy_into
 from cygrad._core.kernels.shape cimport infer_sizes, view_strides
 from cygrad._core.memory cimport block_alloc, block_free
 from cygrad._core.node cimport intlist_save, val_set_ints, node_register, node_watcher
 from cygrad._core.inplace cimport version_bump
 from cygrad._core.recording cimport edge_set
-from cygrad._core.tensor cimport is_inference, needs_grad, tensor_wrap
+from cygrad._core.tensor cimport grad_fn_fresh, is_inference, needs_grad, tensor_wrap
 
 cdef extern from "Python.h":
     PyThreadState* PyEval_SaveThread()
@@ -251,7 +252,7 @@ cdef int node_type_constant(NodeType* t, const char* name, object value) except 
 
 cdef int edge_set_broadcast(Node n, int k, Tensor t) except -1:
     edge_set(n, k, t, NULL)
-    if n.s.edges[k].next != NULL:
+    if n.s.edges[k].next != NULL and n.s.edges[k].shape == NULL:
         n.s.edges[k].shape = intlist_save(t.a.shape, t.a.ndim)
         if n.s.edges[k].shape == NULL:
             raise_pending()
@@ -325,6 +326,25 @@ cdef int results_watched(const char* name, list results, list inputs) except -1:
 
 cdef inline int category(int t) noexcept nogil:
     return 0 if t == BOOL else 3 if is_complex_code(t) else 2 if is_float_code(t) else 1
+
+
+cdef int stale_refuse(tuple inputs) except -1:
+    cdef Error failure
+    if not grad_enabled():
+        return 0
+    error_take(&failure)
+    for given in inputs:
+        for t in (given if isinstance(given, list) else (given,)):
+            if isinstance(t, Tensor) and needs_grad(<Tensor>t):
+                grad_fn_fresh(<Tensor>t)
+    fail(failure.kind, failure.message)
+    return 0
+
+
+cdef int inplace_written(Tensor self, int status, const char* operation) except -1:
+    if status != 0:
+        raise_pending_in(operation)
+    return version_bump(self, operation)
 
 
 cdef int inplace_write(Tensor self, Array* result, const char* operation) except -1:

@@ -118,8 +118,8 @@ cdef int check(Tensor out, Tensor result, const char* name) except -1:
     if category(result.a.dtype) > category(out.a.dtype):
         raise RuntimeError(f"cygrad: {name.decode()}(): result type {dtype_cname(result.a.dtype).decode()} can't be cast to the desired output type "
                            f"{dtype_cname(out.a.dtype).decode()}; give an out= of the result's dtype")
-    if not fits(out, result.a) and out.a.storage.owner != NULL:
-        raise RuntimeError(f"cygrad: {name.decode()}(): Trying to resize storage that is not resizable: the memory of out= belongs to another library and is too small "
+    if not fits(out, result.a) and (out.a.storage.owner != NULL or out.a.storage.shown):
+        raise RuntimeError(f"cygrad: {name.decode()}(): Trying to resize storage that is not resizable: an ndarray or another library sees the memory of out=, which is too small "
                            f"for a result of shape {list(result.shape)}")
     return inplace_check_recorded(out, False, name)
 

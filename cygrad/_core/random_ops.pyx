@@ -669,6 +669,63 @@ def exponential_(self: Tensor, lambd: object = 1, *, generator: object = None) -
     return written(self, EXPONENTIAL, "exponential_")
 
 
-_methods = {"uniform_": uniform_, "normal_": normal_, "bernoulli_": bernoulli_, "random_": random_, "exponential_": exponential_, "bernoulli": bernoulli,
+def cauchy_(self: Tensor, median: object = 0, sigma: object = 1, *, generator: object = None) -> Tensor:
+    """Fill with numbers from the Cauchy distribution. Returns the tensor. RuntimeError for sigma <= 0 and for dtypes that are not floating point."""
+    cdef double centre = scalar_of(median, "Tensor.cauchy_", "median")
+    cdef double scale = scalar_of(sigma, "Tensor.cauchy_", "sigma")
+    cdef bint direct
+    rng = numpy_generator(generator, "Tensor.cauchy_")
+    if not scale > 0:
+        raise RuntimeError(f"cygrad.Tensor.cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    check_continuous(self, "Cauchy")
+    inplace_check(self, "cauchy_")
+    if self.a.numel:
+        flat, direct = draw(self.a, rng.random)
+        flat -= 0.5
+        flat *= math.pi
+        numpy.tan(flat, out=flat)
+        flat *= scale
+        flat += centre
+        if not direct:
+            put_back(self.a, flat)
+    return written(self, CAUCHY, "cauchy_")
+
+
+def log_normal_(self: Tensor, mean: object = 1, std: object = 2, *, generator: object = None) -> Tensor:
+    """Fill with exponentials of normal numbers of this mean and deviation. Returns the tensor. RuntimeError for std <= 0 and for dtypes that are not floating point."""
+    cdef double centre = scalar_of(mean, "Tensor.log_normal_", "mean")
+    cdef double deviation = scalar_of(std, "Tensor.log_normal_", "std")
+    cdef bint direct
+    rng = numpy_generator(generator, "Tensor.log_normal_")
+    if not deviation > 0:
+        raise RuntimeError(f"cygrad.Tensor.log_normal_ expects std > 0.0, but found std={std}")
+    if not is_float_code(self.a.dtype):
+        refuse_dtype(self.a.dtype, "log_normal_cpu")
+    inplace_check(self, "log_normal_")
+    if self.a.numel:
+        flat, direct = draw(self.a, rng.standard_normal)
+        flat *= deviation
+        flat += centre
+        numpy.exp(flat, out=flat)
+        if not direct:
+            put_back(self.a, flat)
+    return written(self, LOG_NORMAL, "log_normal_")
+
+
+def geometric_(self: Tensor, p: object, *, generator: object = None) -> Tensor:
+    """Fill with the number of trials until the first success of probability ``p``. Returns the tensor. RuntimeError for p outside of (0, 1)."""
+    cdef double chance = scalar_of(p, "Tensor.geometric_", "p")
+    rng = numpy_generator(generator, "Tensor.geometric_")
+    if not 0 < chance < 1:
+        raise RuntimeError(f"cygrad.Tensor.geometric_ expects p to be in (0, 1), but got p={p}")
+    if is_complex_code(self.a.dtype) or self.a.dtype == BOOL:
+        refuse_dtype(self.a.dtype, "geometric_cpu")
+    inplace_check(self, "geometric_")
+    if self.a.numel:
+        put_back(self.a, rng.geometric(chance, self.a.numel))
+    return written(self, GEOMETRIC, "geometric_")
+
+
+_methods = {"cauchy_": cauchy_, "geometric_": geometric_, "log_normal_": log_normal_, "uniform_": uniform_, "normal_": normal_, "bernoulli_": bernoulli_, "random_": random_, "exponential_": exponential_, "bernoulli": bernoulli,
             "multinomial": multinomial}
 _install_methods(_methods)

@@ -24,7 +24,7 @@ from cygrad._core.node cimport (
 from cygrad._core.operation cimport ints_sizes, ints_strides, offset_of
 from cygrad._core.inplace cimport grad_fn_move
 from cygrad._core.recording cimport edge_set
-from cygrad._core.tensor cimport Tensor, tensor_wrap, mutation, needs_grad, view_follows, VIEW_REPLAY
+from cygrad._core.tensor cimport Tensor, tensor_wrap, mutation, graph_shape_drop, needs_grad, view_follows, VIEW_REPLAY
 
 cdef extern from "Python.h":
     void decref "Py_DECREF"(PyObject*)
@@ -220,6 +220,7 @@ cdef int rebase_written(Tensor view, Node written) except -1:
         remember_steps(node, view.grad_fn_)
     # The view's own Node is made when it is asked for, which for a row that is written once is never.
     view.hooks_ = None
+    graph_shape_drop(view)
     view.grad_fn_ = node
     view.output_nr_ = 0
     view.requires_grad_ = True
@@ -271,6 +272,7 @@ cdef int rebase_stale(Tensor view, long now) except -1:
     if unlikely(retains):
         retain_stop(view)
     view.hooks_ = None
+    graph_shape_drop(view)
     view.grad_fn_ = again.grad_fn_
     view.output_nr_ = again.output_nr_
     view.requires_grad_ = True

@@ -30,8 +30,8 @@ cdef Tensor resized(Tensor self, int ndim, const Py_ssize_t* sizes, const char* 
         count *= sizes[i]
     if self.a.data + count * ITEMSIZE[self.a.dtype] <= self.a.storage.data + self.a.storage.nbytes:
         a = array_view(self.a, self.a.dtype, self.a.data, ndim, sizes, strides)
-    elif self.a.storage.owner != NULL:
-        raise RuntimeError(f"cygrad: {operation.decode()}: Trying to resize storage that is not resizable: the memory belongs to another library; work on a clone()")
+    elif self.a.storage.owner != NULL or self.a.storage.shown:
+        raise RuntimeError(f"cygrad: {operation.decode()}: Trying to resize storage that is not resizable: an ndarray or another library sees the memory; work on a clone()")
     else:
         # Memory cannot grow where it is: tensors that share it keep the old one. What was there before is copied, the rest is undefined, as in torch.
         a = array_empty(self.a.dtype, ndim, sizes)

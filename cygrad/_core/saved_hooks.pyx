@@ -6,7 +6,7 @@ from cygrad._core.array cimport Array, array_incref, array_decref
 from cygrad._core.atomics cimport atomic_load
 from cygrad._core.errors cimport raise_pending
 from cygrad._core.grad_mode cimport set_grad_enabled, set_thread_modes, thread_modes
-from cygrad._core.node cimport Node, NodeState, SavedArray, node_lock_give, node_lock_take, node_of, node_track, refuse_released, saved_check, FLAG_ACCUMULATE, FLAG_PYTHON
+from cygrad._core.node cimport Node, NodeState, SavedArray, node_lock_give, node_lock_take, node_of, node_track, late_links_note, refuse_released, saved_check, FLAG_ACCUMULATE, FLAG_PYTHON
 from cygrad._core.node_hooks cimport NodeHooks, hooks_at, watchers, watched, watch, FLAG_PACKED, WATCH_SAVING, WATCH_WRITING
 from cygrad._core.recording cimport gradient_edge, save_input, unpack_tensor
 from cygrad._core.tensor cimport Tensor, tensor_alias, tensor_wrap
@@ -170,6 +170,7 @@ def register(Node node not None, slot: int, pack_hook, unpack_hook) -> None:
     array_decref(old)
     array_decref(owner)
     store(node, slot, data, unpack_hook)
+    late_links_note()
 
 
 # ---- the stack of default hooks -------------------------------------------------------------------------------------

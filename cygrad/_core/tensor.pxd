@@ -15,7 +15,7 @@
 from cpython.object cimport PyObject
 from cygrad._core.array cimport Array, IntList
 from cygrad._core.memory cimport VersionCounter
-from cygrad._core.node cimport Node, NodeState, NodeType
+from cygrad._core.node cimport Node, NodeState, NodeType, intlist_free
 
 cdef class Tensor:
     cdef Array* a                     # owned, never NULL after creation
@@ -32,6 +32,7 @@ cdef class Tensor:
     cdef object base_                 # views: the base Tensor, else None. Note [Views]
     cdef int view_kind                # views: a ViewKind
     cdef long view_version            # views: the version at which grad_fn_ was right; or, after a write to the view: Note [Views]
+    cdef IntList* graph_shape         # owned; the sizes that the graph knows of this tensor, where it has got others outside of the graph (out=, .data, an unrecorded t_()); usually NULL
     cdef object hooks_                # HookTables (tensor_hooks.pyx), or None
     cdef object tangent_              # Tangent, or None: Note [Tangents] in forward_level.pxd
     cdef object __weakref__
@@ -64,6 +65,11 @@ cdef inline bint is_inference(Tensor t) noexcept:
     # As an input of an operation: one whose inputs are all inference tensors is not recorded, as in torch.
     return t is None or t.a.storage.inference != 0
 
+cdef inline void graph_shape_drop(Tensor t) noexcept:
+    # The tensor gets another place in the graph, which knows it as it is.
+    intlist_free(t.graph_shape)
+    t.graph_shape = NULL
+
 cdef struct Mutation:        # what a write to a view does: filled by rebase.pyx, one floor above
     int (*rebase_written)(Tensor view, Node written) except -1            # after an in-place operation on `view` whose Node is `written`
     int (*rebase_stale)(Tensor view, long version) except -1              # gives the view the grad_fn of now
@@ -73,7 +79,7 @@ cdef int grad_lock_take(Tensor t) noexcept                                # with
 cdef Tensor grad_of(Tensor t)                                             # the .grad as a Tensor, or None
 cdef int grad_store(Tensor t, object value) except -1                     # sets .grad to a Tensor or None, unchecked
 cdef bint grad_swap(Tensor t, Tensor held, long version, Tensor value) except -1   # .grad becomes value if it is still `held` at that version; else False
-cdef int array_replace(Tensor t, Array* a) except -1                      # t shows other memory (steals the reference); its version follows
+cdef int array_replace(Tensor t, Array* a) except -1                      # t shows other memory (steals the reference); its version follows; gradients keep the old shape
 
 # Operators ("a + b"): filled by operators.pyx, one floor above, since operations need Tensor.
 cdef enum:

@@ -14,7 +14,7 @@ from cygrad._core.device cimport device_object
 from cygrad._core.dtypes cimport ITEMSIZE, BOOL, FLOAT32, is_integral_code, is_complex_code, is_float_code, dtype_object
 from cygrad._core.errors cimport raise_pending
 from cygrad._core.grad_mode cimport inference_used, thread_modes, MODE_INFERENCE
-from cygrad._core.node cimport node_track, node_of
+from cygrad._core.node cimport intlist_free, intlist_save, node_track_late, node_of
 from cygrad._core.kernels.formats cimport FORMAT_CONTIGUOUS, lies_as
 from cygrad._core.memory cimport process_trylock, process_unlock
 from cygrad._core.options cimport format_code
@@ -41,12 +41,26 @@ cdef extern from *:
         Py_CLEAR(*(PyObject **)((char *)o + cg_dict_at));
         return cg_original_clear ? cg_original_clear(o) : 0;
     }
-    static PyGetSetDef cg_dict_getset = {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, 0, 0};
+    /* Attributes are where a leaf may come to hold what was computed from it. */
+    static void (*cg_attributes_hook)(PyObject *);
+    static int cg_setattro(PyObject *o, PyObject *name, PyObject *value) {
+        int status = PyObject_GenericSetAttr(o, name, value);
+        if (!status && *(PyObject **)((char *)o + cg_dict_at)) cg_attributes_hook(o);
+        return status;
+    }
+    static PyObject *cg_get_dict(PyObject *o, void *context) {
+        PyObject *d = PyObject_GenericGetDict(o, context);
+        if (d) cg_attributes_hook(o);
+        return d;
+    }
+    static PyGetSetDef cg_dict_getset = {"__dict__", cg_get_dict, PyObject_GenericSetDict, 0, 0};
     /* Gives the class instances' dicts at a field of its own: created by Python on the first write, seen by the gc. */
-    static int cg_lazy_dict(PyTypeObject *t, Py_ssize_t offset) {
+    static int cg_lazy_dict(PyTypeObject *t, Py_ssize_t offset, void (*hook)(PyObject *)) {
         PyObject *d = PyDescr_NewGetSet(t, &cg_dict_getset);
         if (!d) return -1;
         cg_dict_at = offset;
+        cg_attributes_hook = hook;
+        t->tp_setattro = cg_setattro;
         t->tp_dictoffset = offset;
         cg_original_traverse = t->tp_traverse;
         cg_original_clear = t->tp_clear;
@@ -62,7 +76,7 @@ cdef extern from *:
     """
     ctypedef struct PyTypeDict "PyTypeObject":
         PyObject* tp_dict
-    int lazy_dict "cg_lazy_dict"(PyTypeObject* t, Py_ssize_t offset) except -1
+    int lazy_dict "cg_lazy_dict"(PyTypeObject* t, Py_ssize_t offset, void (*hook)(PyObject*) noexcept) except -1
     void set_tp_new "cg_set_new"(PyTypeObject* t, void* function)
     object call_original_new "cg_call_new"(PyTypeObject* t, PyObject* args, PyObject* kwargs)
 
@@ -88,6 +102,7 @@ cdef class Tensor:
         array_decref(self.a)
         array_decref(self.own_version)
         array_decref(self.grad_array)
+        intlist_free(self.graph_shape)
         Py_XDECREF(self.attributes)
 
     # ---- data -------------------------------------------------------------------------------------------------------
@@ -267,6 +282,7 @@ cdef class Tensor:
         """Take this tensor out of the graph in place. RuntimeError for views."""
         if self.base_ is not None:
             raise RuntimeError("cygrad: Can't detach views in-place; use detach() instead")
+        graph_shape_drop(self)
         self.grad_fn_ = None
         self.output_nr_ = 0
         self.requires_grad_ = False
@@ -609,6 +625,11 @@ cdef int array_replace(Tensor t, Array* a) except -1:
     cdef Array* old = t.a
     if a == NULL:
         raise_pending()
+    if unlikely((t.grad_fn_ is not None or t.accumulator != NULL) and t.graph_shape == NULL and not same_shape(a, old)):
+        t.graph_shape = intlist_save(old.shape, old.ndim)
+        if t.graph_shape == NULL:
+            array_decref(a)
+            raise_pending()
     grad_lock_take(t)
     t.a = a
     if t.own_version == NULL:
@@ -684,7 +705,7 @@ cdef int grad_store(Tensor t, object value) except -1:
     cdef Array* waiting
     old = t.grad_obj             # keeps it alive past the lock: its end may run Python
     if value is not None and (<Tensor>value).grad_fn_ is not None and t.accumulator != NULL:
-        node_track(node_of(t.accumulator))
+        node_track_late(node_of(t.accumulator))
     grad_lock_take(t)
     waiting = t.grad_array
     atomic_store_ptr(<void**>&t.grad_array, NULL)
@@ -698,7 +719,7 @@ cdef bint grad_swap(Tensor t, Tensor held, long version, Tensor value) except -1
     cdef bint swapped
     old = t.grad_obj             # keeps it alive past the lock
     if value.grad_fn_ is not None and t.accumulator != NULL:
-        node_track(node_of(t.accumulator))
+        node_track_late(node_of(t.accumulator))
     grad_lock_take(t)
     swapped = t.grad_array == NULL and t.grad_obj is held and (held is None or atomic_load(&held.version.value) == version)
     if swapped:
@@ -754,6 +775,13 @@ cdef int no_backward(Tensor t, bint keep_graph) except -1:
     return refuse_operators()
 
 
+cdef void attributes_hook(PyObject* o) noexcept:
+    # The leaf may hold anything from now on: its AccumulateGrad may lie on a cycle.
+    cdef Tensor t = <Tensor>o
+    if t.accumulator != NULL:
+        node_track_late(node_of(t.accumulator))
+
+
 cdef int setup() except -1:
     cdef Tensor probe
     cdef int k
@@ -766,7 +794,7 @@ cdef int setup() except -1:
     # The method has the name of the C field, so it cannot stand in the class's body.
     _install_methods({"requires_grad_": requires_grad_method})
     probe = Tensor.__new__(Tensor)
-    lazy_dict(<PyTypeObject*>Tensor, <char*>&probe.attributes - <char*><PyObject*>probe)
+    lazy_dict(<PyTypeObject*>Tensor, <char*>&probe.attributes - <char*><PyObject*>probe, attributes_hook)
     set_tp_new(<PyTypeObject*>Tensor, <void*>python_new)
     return 0
 

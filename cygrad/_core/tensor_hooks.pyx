@@ -2,7 +2,7 @@
 
 import weakref
 from cygrad._core.array cimport same_shape
-from cygrad._core.node cimport Node, node_of, node_track, FLAG_ACCUMULATE, FLAG_HOOKS
+from cygrad._core.node cimport Node, node_of, node_track_late, FLAG_ACCUMULATE, FLAG_HOOKS
 from cygrad._core.node_hooks cimport NodeHooks, hooks_at
 from cygrad._core.recorded_ops cimport recorded_ops
 from cygrad._core.tensor cimport Tensor, grad_fn_fresh, grad_of, grad_store, needs_grad, view_follows
@@ -40,7 +40,7 @@ cdef class RetainGrad:
 cdef NodeHooks hooks_of(Node n):
     cdef NodeHooks hooks = hooks_at(&n.s.pre_hooks)
     n.s.flags |= FLAG_HOOKS
-    node_track(n)
+    node_track_late(n)
     return hooks
 
 
@@ -66,7 +66,7 @@ cdef HookTables tables_of(Tensor t):
             hooks.tensors.append(entry)
     if sequence == 0 and t.accumulator != NULL:
         t.accumulator.flags |= FLAG_HOOKS
-        node_track(node_of(t.accumulator))
+        node_track_late(node_of(t.accumulator))
     return tables
 
 

@@ -181,15 +181,6 @@ def dropped_out(self: Tensor, p: float, train: bool) -> Tensor:
     return dropout(self, p, train)
 
 
-def crop(x: Tensor, sizes: Sequence[int]) -> Tensor:
-    """The first ``sizes`` places along every dim: what scatter reads of a source that is larger than its index."""
-    if x.dim() == 0 and sizes:
-        x = x.unsqueeze(0)
-    for dim, size in enumerate(sizes):
-        x = x.narrow(dim, 0, size)
-    return x
-
-
 def prod_backward(grad: Tensor, self: Tensor, dim: Sequence[int] | None, keepdim: bool) -> Tensor:
     """The VJP of a product: the gradient times the conjugate of the product of all other elements."""
     if not dim:

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from types import ModuleType
 
-from ops.spec import Entry, S, Sample, both, lit, mask, pos, special, syntax, t
+from ops.spec import COMPLEX, FLOATING, Entry, S, Sample, both, lit, mask, pos, special, syntax, t
 
 INF, NAN = float("inf"), float("nan")
 
@@ -260,6 +260,37 @@ ENTRIES: tuple[Entry, ...] = (
     both("minimum", *EXTREMA, *MIXED, bad=BAD_PAIRS),
     both("fmax", *EXTREMA, *MIXED, bad=BAD_PAIRS),
     both("fmin", *EXTREMA, *MIXED, bad=BAD_PAIRS),
+    both(
+        "ldexp",
+        *broadcasting(-1.5, 2.0),
+        S(t(2, 3), lit([1, 0, 3], "int64")),
+        bad=BAD_PAIRS,
+    ),
+    both("deg2rad", *elementwise()),
+    both("rad2deg", *elementwise()),
+    both(
+        "heaviside",
+        S(t(2, 3), t(3)),
+        S(lit([-1.0, 0.0, -0.0, 2.0]), lit(0.5)),
+        special(lit([NAN, INF, -INF, 0.0]), lit([2.0, 3.0, 4.0, NAN])),
+        grad=False,
+        skip_dtypes=(*COMPLEX, "bool"),
+        bad=(S(t(2), t(3)), S(t(2), t(2, dtype="int64"))),
+    ),
+    *(
+        both(
+            name,
+            S(lit([12, -18, 0, 7]), lit([18, 12, 5, 0])),
+            S(t(2, 1, lo=1, hi=40), t(3, lo=1, hi=40)),
+            S(t(2, 3, lo=1, hi=40, layout="s"), t(3, lo=1, hi=40)),
+            S(t(0), t(0)),
+            grad=False,
+            primary="int64",
+            skip_dtypes=(*FLOATING, *COMPLEX, "bool"),
+            bad=(S(t(2), t(3)),),
+        )
+        for name in ("gcd", "lcm")
+    ),
     both("hypot", *broadcasting(0.3, 2.0), ODD_PAIRS, bad=BAD_PAIRS),
     both("copysign", *broadcasting(0.3, 2.0), S(t(2, 3), -1.0), S(t(2), 2), ODD_PAIRS, bad=BAD_PAIRS),
     both("floor", *elementwise(0.1, 0.9), special(lit([2.5, -2.5, 3.0]))),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 
 from ops.samples_arithmetic import BAD_PAIRS, ODD_NUMBERS, ODD_PAIRS, broadcasting, elementwise
-from ops.spec import Call, Entry, Operand, S, both, function, lit, pos, special, syntax, t
+from ops.spec import COMPLEX, INTEGRAL, Call, Entry, Operand, S, both, function, lit, method, pos, special, syntax, t
 
 INF, NAN = float("inf"), float("nan")
 NO_HALF = ("float16",)  # its complex twin is one that cygrad has not
@@ -51,6 +51,30 @@ ENTRIES: tuple[Entry, ...] = (
     both("erf", *elementwise()),
     both("erfc", *elementwise()),
     both("erfinv", *elementwise(-0.8, 0.8)),
+    method("polygamma", S(pos(2, 3), 1), S(pos(3, layout="s"), 2), name="polygamma, the method"),
+    both(
+        "xlogy",
+        S(pos(2, 3), pos(2, 3)),
+        S(t(2, 3), pos(3)),
+        S(pos(2, 3), 2.5),
+        S(2.5, pos(3)).function_only(),
+        S(t(3, 2, layout="t"), pos(3, 1)),
+        S(t(0), pos(0)),
+        special(lit([0.0, 0.0, 0.0, 0.0, 1.0, 2.0]), lit([0.0, -1.0, NAN, INF, 0.0, -1.0])),
+        special(lit([0.0, 1.0]), 0.0),
+        skip_dtypes=COMPLEX,
+        bad=(S(t(2), t(3)),),
+    ),
+    both(
+        "logit",
+        S(t(2, 3, lo=0.1, hi=0.9)),
+        S(t(2, 3, lo=0.1, hi=0.9), 1e-3),
+        S(t(3, lo=0.1, hi=0.9, layout="s"), eps=0.01),
+        S(t(0)),
+        special(lit([0.0, 1.0, -0.5, 1.5, 0.5])),
+        special(lit([0.0, 1.0, -0.5, 1.5, 0.5]), 0.1),
+        skip_dtypes=(*COMPLEX, *INTEGRAL, "bool"),
+    ),
     both("polygamma", *(S(n, pos(2, 3)).function_only() for n in (1, 2)), method=None),
     both("lgamma", *elementwise(0.4, 3.0), S(lit([-0.5, -1.5, -2.25]))),
     # not at the poles, where the oracle's slopes are large numbers by chance

@@ -102,6 +102,25 @@ ENTRIES: tuple[Entry, ...] = (
         bad=(S(t(3), t(2, 3), t(3, 2)), S(t(2), t(2, 3), t(2, 3)), S(t(2), t(3), t(3, 2))),
     ),
     both(
+        "addbmm",
+        S(t(2, 2), t(3, 2, 3), t(3, 3, 2)),
+        S(t(2, 1), t(3, 2, 3), t(3, 3, 2), beta=2, alpha=-1),
+        S(t(2, 2), t(3, 2, 3), t(3, 3, 2), beta=0),
+        S(t(2, 2, layout="t"), t(3, 2, 3, layout="s"), t(3, 3, 2, layout="o")),
+        skip_dtypes=("bool", "float16"),  # torch rounds to float16 after each of its sums
+        bad=(S(t(3, 3), t(3, 2, 3), t(3, 3, 2)), S(t(2, 2), t(3, 2, 3), t(2, 3, 2))),
+    ),
+    both(
+        "addr",
+        S(t(2, 3), t(2), t(3)),
+        S(t(3), t(2), t(3), beta=2, alpha=-1),
+        S(t(2, 3), t(2), t(3), beta=0),
+        S(t(2, 3, layout="t"), t(2, layout="s"), t(3, layout="o")),
+        S(t(0, 3), t(0), t(3)),
+        skip_dtypes=("bool",),
+        bad=(S(t(2, 2), t(2), t(3)), S(t(2, 3), t(2, 1), t(3)), S(t(2, 3), t(3), t(2))),
+    ),
+    both(
         "baddbmm",
         S(t(2, 2, 2), t(2, 2, 3), t(2, 3, 2)),
         S(t(2, 1), t(2, 2, 3), t(2, 3, 2)),

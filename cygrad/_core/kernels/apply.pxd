@@ -42,3 +42,6 @@ cdef int common_dtype(int n, Array** operands, int flags) noexcept nogil     # -
 
 # The value of an Array of one element, as real and imaginary part; -1 with RuntimeError where it has more.
 cdef int read_number(const char* name, Array* a, double* parts) noexcept nogil
+# The same with an `out` as call_run takes it.
+cdef Array* apply2_out(const char* name, FindLoop find, Array* a, Array* b, void* data, int flags, Array* out) noexcept nogil
+cdef Array* apply3_out(const char* name, FindLoop find, Array* a, Array* b, Array* third, void* data, int flags, Array* out) noexcept nogil

@@ -1,7 +1,8 @@
 # Inner loops over operands of any geometry and dtype. Contract: apply.pxd.
 
 from cygrad._core.array cimport (
-    Array, array_empty, array_empty_like, array_incref, array_decref, array_unshared, same_shape, broadcast_shape, result_dtype, CONTIGUOUS, WRAPPED)
+    Array, array_empty, array_empty_like, array_empty_ordered, array_incref, array_decref, array_unshared, dims_sort, same_shape, broadcast_shape, result_dtype, shape_text,
+    CONTIGUOUS, WRAPPED)
 from cygrad._core.atomics cimport likely
 from cygrad._core.dtypes cimport ITEMSIZE, BOOL, FLOAT16, COMPLEX128, is_complex_code, dtype_cname, float_for
 from cygrad._core.errors cimport fail_s, ERR_RUNTIME, ERR_NOT_IMPLEMENTED
@@ -202,6 +203,8 @@ cdef int check_out(Call* c, Array* out, int ndim, const Py_ssize_t* shape, bint*
     # Refuses what torch refuses to write to; sets apart where the result must be computed in memory of its own first.
     cdef int i
     cdef bint fits = out.ndim == ndim
+    cdef char have[200]
+    cdef char want[200]
     apart[0] = False
     if not can_store(c.result, out.dtype):
         return fail_s(ERR_RUNTIME, "%s: result type %s can't be cast to the desired output type %s; use the operation that makes a new tensor", c.name,
@@ -210,8 +213,9 @@ cdef int check_out(Call* c, Array* out, int ndim, const Py_ssize_t* shape, bint*
         for i in range(ndim):
             fits = fits and out.shape[i] == shape[i]
     if not fits:
-        return fail_s(ERR_RUNTIME, "%s: the output's shape doesn't match the broadcast shape of the operands; use the operation that makes a new tensor",
-                      c.name, "", "")
+        shape_text(have, sizeof(have), out.ndim, out.shape)
+        shape_text(want, sizeof(want), ndim, shape)
+        return fail_s(ERR_RUNTIME, "%s: output with shape %s doesn't match the broadcast shape %s; use the operation that makes a new tensor", c.name, have, want)
     for i in range(ndim):
         if out.strides[i] == 0 and out.shape[i] > 1:
             return fail_s(ERR_RUNTIME, "%s: unsupported operation: more than one element of the written-to tensor refers to a single memory location; "
@@ -225,18 +229,44 @@ cdef int check_out(Call* c, Array* out, int ndim, const Py_ssize_t* shape, bint*
     return 0
 
 
-cdef Array* empty_result(Call* c, int ndim, const Py_ssize_t* shape) noexcept nogil:
-    # laid out as the first operand that has the result's shape
+cdef bint one_geometry(Call* c, int ndim, const Py_ssize_t* shape) noexcept nogil:
+    # all operands have the result's shape, and the same strides
     cdef int k, i
-    cdef bint fits
+    cdef Array* first = c.operands[0]
     for k in range(c.n):
-        if c.operands[k].ndim == ndim:
-            fits = True
-            for i in range(ndim):
-                fits = fits and c.operands[k].shape[i] == shape[i]
-            if fits:
-                return array_empty_like(c.operands[k], c.result)
-    return array_empty(c.result, ndim, shape)
+        if c.operands[k].ndim != ndim:
+            return False
+        for i in range(ndim):
+            if c.operands[k].shape[i] != shape[i] or c.operands[k].strides[i] != first.strides[i]:
+                return False
+    return True
+
+
+cdef Array* empty_result(Call* c, int ndim, const Py_ssize_t* shape) noexcept nogil:
+    # Dims in the order in which the operands lie in memory, as in torch.
+    cdef Py_ssize_t strides[5][64]
+    cdef const Py_ssize_t* each[5]
+    cdef int order[64]
+    cdef int k, i, lead
+    cdef Array* a
+    cdef bint plain = True
+    for k in range(c.n):
+        plain = plain and c.operands[k].flags & CONTIGUOUS != 0 and (c.operands[k].ndim == ndim or c.operands[k].numel == 1)
+    if ndim < 2 or plain:
+        return array_empty(c.result, ndim, shape)
+    if one_geometry(c, ndim, shape):
+        return array_empty_like(c.operands[0], c.result)
+    for k in range(c.n):
+        a = c.operands[k]
+        lead = ndim - a.ndim
+        for i in range(lead):
+            strides[k][i] = 0
+        for i in range(a.ndim):
+            strides[k][lead + i] = 0 if a.shape[i] == 1 and shape[lead + i] != 1 else a.strides[i]
+        each[k] = strides[k]
+    if not dims_sort(ndim, shape, c.n, each, order):
+        return array_empty(c.result, ndim, shape)
+    return array_empty_ordered(c.result, ndim, shape, order)
 
 
 cdef inline bint flat(Call* c) noexcept nogil:
@@ -331,7 +361,7 @@ cdef int common_dtype(int n, Array** operands, int flags) noexcept nogil:
     return float_for(t) if flags & TO_FLOAT else t
 
 
-cdef Array* apply_call(Call* c, FindLoop find, int flags) noexcept nogil:
+cdef Array* apply_call(Call* c, FindLoop find, int flags, Array* out) noexcept nogil:
     cdef int k, t = common_dtype(c.n, c.operands, flags)
     if t < 0:
         return NULL
@@ -341,7 +371,7 @@ cdef Array* apply_call(Call* c, FindLoop find, int flags) noexcept nogil:
     for k in range(c.n + 1):
         c.dtypes[k] = t
     c.result = t
-    return call_reusing(c) if flags & REUSE else call_run(c, NULL)
+    return call_reusing(c) if flags & REUSE else call_run(c, out)
 
 
 cdef Array* apply1(const char* name, FindLoop find, Array* a, void* data, int flags) noexcept nogil:
@@ -350,7 +380,7 @@ cdef Array* apply1(const char* name, FindLoop find, Array* a, void* data, int fl
     c.n = 1
     c.operands[0] = a
     c.data = data
-    return apply_call(&c, find, flags)
+    return apply_call(&c, find, flags, NULL)
 
 
 cdef Array* apply2(const char* name, FindLoop find, Array* a, Array* b, void* data, int flags) noexcept nogil:
@@ -360,7 +390,7 @@ cdef Array* apply2(const char* name, FindLoop find, Array* a, Array* b, void* da
     c.operands[0] = a
     c.operands[1] = b
     c.data = data
-    return apply_call(&c, find, flags)
+    return apply_call(&c, find, flags, NULL)
 
 
 cdef Array* apply3(const char* name, FindLoop find, Array* a, Array* b, Array* third, void* data, int flags) noexcept nogil:
@@ -371,7 +401,28 @@ cdef Array* apply3(const char* name, FindLoop find, Array* a, Array* b, Array* t
     c.operands[1] = b
     c.operands[2] = third
     c.data = data
-    return apply_call(&c, find, flags)
+    return apply_call(&c, find, flags, NULL)
+
+
+cdef Array* apply2_out(const char* name, FindLoop find, Array* a, Array* b, void* data, int flags, Array* out) noexcept nogil:
+    cdef Call c
+    c.name = name
+    c.n = 2
+    c.operands[0] = a
+    c.operands[1] = b
+    c.data = data
+    return apply_call(&c, find, flags, out)
+
+
+cdef Array* apply3_out(const char* name, FindLoop find, Array* a, Array* b, Array* third, void* data, int flags, Array* out) noexcept nogil:
+    cdef Call c
+    c.name = name
+    c.n = 3
+    c.operands[0] = a
+    c.operands[1] = b
+    c.operands[2] = third
+    c.data = data
+    return apply_call(&c, find, flags, out)
 
 
 cdef Array* apply4(const char* name, FindLoop find, Array* a, Array* b, Array* third, Array* fourth, void* data, int flags) noexcept nogil:
@@ -383,7 +434,7 @@ cdef Array* apply4(const char* name, FindLoop find, Array* a, Array* b, Array* t
     c.operands[2] = third
     c.operands[3] = fourth
     c.data = data
-    return apply_call(&c, find, flags)
+    return apply_call(&c, find, flags, NULL)
 
 
 cdef int read_number(const char* name, Array* a, double* parts) noexcept nogil:

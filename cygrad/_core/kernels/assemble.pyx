@@ -3,7 +3,7 @@
 from libc.stdio cimport snprintf
 from libc.string cimport memcpy
 from cygrad._core.array cimport (
-    Array, IntList, MAX_DIMS, array_empty, array_zeros, array_view, array_decref, scalar_int, normalize_dim, same_shape, shape_text)
+    Array, IntList, MAX_DIMS, array_empty, array_empty_like, array_zeros, array_view, array_decref, scalar_int, normalize_dim, same_shape, shape_text)
 from cygrad._core.dtypes cimport ITEMSIZE, promote
 from cygrad._core.errors cimport fail, fail_i, fail_s, fail_memory, ERR_RUNTIME, ERR_VALUE
 from cygrad._core.kernels.copy cimport fill
@@ -346,7 +346,7 @@ cdef Array* flip(Array* a, const IntList* dims) noexcept nogil:
             fail_i(ERR_RUNTIME, "flip(): dim %ld appears multiple times in the list of dims; name each once", d, 0, 0)
             return NULL
         seen |= <unsigned long long>1 << d
-    result = array_empty(a.dtype, a.ndim, a.shape)
+    result = array_empty_like(a, a.dtype)
     if result == NULL or result.numel == 0:
         return result
     data = a.data

@@ -30,6 +30,11 @@ cdef Array* floor_divide(Array* a, Array* b) noexcept nogil
 cdef Array* remainder(Array* a, Array* b) noexcept nogil                          # sign of b
 cdef Array* fmod(Array* a, Array* b) noexcept nogil                               # sign of a
 cdef Array* pow(Array* a, Array* b) noexcept nogil                                # integers to a negative number: RuntimeError
+cdef int add_alpha_(Array* target, Array* other, Array* alpha) noexcept nogil     # these in place, as add_ of ufuncs.pxd
+cdef int sub_alpha_(Array* target, Array* other, Array* alpha) noexcept nogil
+cdef int addcmul_(Array* target, Array* tensor1, Array* tensor2, Array* value) noexcept nogil
+cdef int addcdiv_(Array* target, Array* tensor1, Array* tensor2, Array* value) noexcept nogil
+cdef int lerp_(Array* target, Array* end, Array* weight) noexcept nogil
 cdef Array* addcmul(Array* a, Array* tensor1, Array* tensor2, Array* value) noexcept nogil      # a + value * tensor1 * tensor2
 cdef Array* addcdiv(Array* a, Array* tensor1, Array* tensor2, Array* value) noexcept nogil      # a + value * tensor1 / tensor2
 cdef Array* lerp(Array* a, Array* end, Array* weight) noexcept nogil              # a + weight * (end - a)
@@ -104,5 +109,9 @@ cdef Array* bitwise_right_shift(Array* a, Array* b) noexcept nogil
 
 # Selection
 cdef Array* where(Array* condition, Array* a, Array* b) noexcept nogil            # condition: bool or uint8
+cdef Array* xlogy(Array* a, Array* b) noexcept nogil                              # a * log(b); 0 where a is 0 and b no NaN
+cdef Array* ldexp(Array* a, Array* b) noexcept nogil                              # a * 2 ** b, in a's dtype where b is of integers
+cdef Array* heaviside(Array* a, Array* values) noexcept nogil                     # 0 below 0, 1 above, values at 0; NaN gives 0
+cdef int masked_fill_(Array* target, Array* mask, Array* value) noexcept nogil    # writes the target, which may be expanded memory
 cdef Array* masked_fill(Array* a, Array* mask, Array* value) noexcept nogil       # mask: bool; value: 0-d; the dtype stays a's
 cdef Array* nan_to_num(Array* a, Array* nan, Array* posinf, Array* neginf) noexcept nogil    # NULL: 0, the largest and the lowest finite number

@@ -3,17 +3,18 @@
 # Elementwise operations by name. Contract: elementwise.pxd.
 
 from libc.math cimport pow as power_of
+from libc.string cimport memcpy
 from cygrad._core.array cimport (
-    Array, array_empty_like, array_view, array_incref, array_decref, result_dtype, same_shape, scalar_int, scalar_double, WRAPPED)
+    Array, array_alias, array_empty_like, array_view, array_incref, array_decref, broadcast_shape, result_dtype, same_shape, shape_text, scalar_int, scalar_double, WRAPPED)
 from cygrad._core.dtypes cimport (
     ITEMSIZE, BOOL, UINT8, INT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128, is_complex_code, is_float_code, is_integral_code, dtype_cname)
 from cygrad._core.errors cimport fail, fail_s, ERR_RUNTIME, ERR_NOT_IMPLEMENTED
 from cygrad._core.kernels cimport half      # its C++ types, for the templates
 from cygrad._core.kernels.apply cimport (
-    Call, PLAIN, TO_FLOAT, apply1, apply2, apply3, call_run, common_dtype, fail_dtype, promote_all, read_number)
+    Call, PLAIN, TO_FLOAT, apply1, apply2, apply2_out, apply3, apply3_out, call_run, common_dtype, fail_dtype, promote_all, read_number)
 from cygrad._core.kernels.chains cimport Chain, apply_chain
-from cygrad._core.kernels.copy cimport cast, clone, fill, check_value
-from cygrad._core.kernels.iterate cimport InnerLoop
+from cygrad._core.kernels.copy cimport cast, clone, contiguous, convert_element, fill, check_value
+from cygrad._core.kernels.iterate cimport InnerLoop, Loop, loop_add, loop_init, loop_ready, loop_run
 from cygrad._core.kernels.ufuncs cimport *
 
 cdef extern from "elementwise.hpp" nogil:
@@ -322,7 +323,7 @@ cdef Array* round_decimals(Array* a, Py_ssize_t decimals) noexcept nogil:
     return apply1("round", &round_decimals_loop, a, p, PLAIN)
 
 
-cdef Array* scaled_addition(const char* name, Array* a, Array* b, Array* alpha, bint minus) noexcept nogil:
+cdef Array* scaled_addition(const char* name, Array* a, Array* b, Array* alpha, bint minus, Array* out) noexcept nogil:
     cdef double[2] p
     cdef Array* scaled
     cdef Array* factor
@@ -331,7 +332,7 @@ cdef Array* scaled_addition(const char* name, Array* a, Array* b, Array* alpha, 
     if a == NULL or b == NULL or alpha == NULL or read_number(name, alpha, p) < 0:
         return NULL
     if minus and (a.dtype == BOOL or b.dtype == BOOL):
-        return binary(UF_SUB, a, b, NULL)          # refuses
+        return binary(UF_SUB, a, b, out)          # refuses
     t = result_dtype(a, b)
     if alpha.dtype == BOOL and t != BOOL:
         fail_s(ERR_RUNTIME, "%s: Boolean alpha only supported for Boolean results; pass alpha as a number", name, "", "")
@@ -345,26 +346,34 @@ cdef Array* scaled_addition(const char* name, Array* a, Array* b, Array* alpha, 
     if check_value(alpha, t) < 0:
         return NULL
     if p[0] == 1 and p[1] == 0:
-        return binary(UF_SUB if minus else UF_ADD, a, b, NULL)
+        return binary(UF_SUB if minus else UF_ADD, a, b, out)
     if is_integral_code(t):
         factor = cast(alpha, t)
         scaled = binary(UF_MUL, b, factor, NULL)
-        result = binary(UF_SUB if minus else UF_ADD, a, scaled, NULL)
+        result = binary(UF_SUB if minus else UF_ADD, a, scaled, out)
         array_decref(factor)
         array_decref(scaled)
         return result
     if minus:
         p[0] = -p[0]
         p[1] = -p[1]
-    return apply2(name, &add_alpha_loop, a, b, p, PLAIN)
+    return apply2_out(name, &add_alpha_loop, a, b, p, PLAIN, out)
 
 
 cdef Array* add_alpha(Array* a, Array* b, Array* alpha) noexcept nogil:
-    return scaled_addition("add", a, b, alpha, False)
+    return scaled_addition("add", a, b, alpha, False, NULL)
 
 
 cdef Array* sub_alpha(Array* a, Array* b, Array* alpha) noexcept nogil:
-    return scaled_addition("sub", a, b, alpha, True)
+    return scaled_addition("sub", a, b, alpha, True, NULL)
+
+
+cdef int add_alpha_(Array* target, Array* other, Array* alpha) noexcept nogil:
+    return kept(scaled_addition("add", target, other, alpha, False, target))
+
+
+cdef int sub_alpha_(Array* target, Array* other, Array* alpha) noexcept nogil:
+    return kept(scaled_addition("sub", target, other, alpha, True, target))
 
 
 cdef Array* div_trunc(Array* a, Array* b) noexcept nogil:
@@ -433,7 +442,7 @@ cdef Array* ones_like(Array* a) noexcept nogil:
     return result
 
 
-cdef Array* addcmul(Array* a, Array* tensor1, Array* tensor2, Array* value) noexcept nogil:
+cdef Array* addcmul_out(Array* a, Array* tensor1, Array* tensor2, Array* value, Array* out) noexcept nogil:
     cdef double[2] p
     cdef Array* operands[3]
     cdef Array* factor
@@ -448,20 +457,20 @@ cdef Array* addcmul(Array* a, Array* tensor1, Array* tensor2, Array* value) noex
     if t < 0 or value == NULL or read_number("addcmul", value, p) < 0 or check_value(value, t) < 0:
         return NULL
     if not is_integral_code(t):
-        return apply3("addcmul", &addcmul_loop, a, tensor1, tensor2, p, PLAIN)
+        return apply3_out("addcmul", &addcmul_loop, a, tensor1, tensor2, p, PLAIN, out)
     if t == BOOL:
         return fail_dtype("addcmul", t)
     factor = cast(value, t)
     product = binary(UF_MUL, tensor1, tensor2, NULL)
     scaled = binary(UF_MUL, product, factor, NULL)
-    result = binary(UF_ADD, a, scaled, NULL)
+    result = binary(UF_ADD, a, scaled, out)
     array_decref(factor)
     array_decref(product)
     array_decref(scaled)
     return result
 
 
-cdef Array* addcdiv(Array* a, Array* tensor1, Array* tensor2, Array* value) noexcept nogil:
+cdef Array* addcdiv_out(Array* a, Array* tensor1, Array* tensor2, Array* value, Array* out) noexcept nogil:
     cdef double[2] p
     if a == NULL or tensor1 == NULL or tensor2 == NULL or value == NULL or read_number("addcdiv", value, p) < 0:
         return NULL
@@ -469,10 +478,10 @@ cdef Array* addcdiv(Array* a, Array* tensor1, Array* tensor2, Array* value) noex
         fail(ERR_RUNTIME, "addcdiv: Integer division with addcdiv is no longer supported; write (input + value * tensor1 / tensor2), or convert the "
              "tensors to a floating-point dtype")
         return NULL
-    return apply3("addcdiv", &addcdiv_loop, a, tensor1, tensor2, p, PLAIN)
+    return apply3_out("addcdiv", &addcdiv_loop, a, tensor1, tensor2, p, PLAIN, out)
 
 
-cdef Array* lerp(Array* a, Array* end, Array* weight) noexcept nogil:
+cdef Array* lerp_out(Array* a, Array* end, Array* weight, Array* out) noexcept nogil:
     cdef double[2] p
     if a == NULL or end == NULL or weight == NULL:
         return NULL
@@ -484,13 +493,37 @@ cdef Array* lerp(Array* a, Array* end, Array* weight) noexcept nogil:
             fail_s(ERR_RUNTIME, "lerp: expected dtype %s for `weight` but got dtype %s; convert one of them", dtype_cname(a.dtype),
                    dtype_cname(weight.dtype), "")
             return NULL
-        return apply3("lerp", &lerp_tensor_loop, a, end, weight, NULL, PLAIN)
+        return apply3_out("lerp", &lerp_tensor_loop, a, end, weight, NULL, PLAIN, out)
     if read_number("lerp", weight, p) < 0:
         return NULL
     if is_complex_code(weight.dtype) and not is_complex_code(a.dtype):
         fail(ERR_RUNTIME, "lerp: value cannot be converted to type double without overflow: a complex weight needs complex tensors")
         return NULL
-    return apply2("lerp", &lerp_loop, a, end, p, PLAIN)
+    return apply2_out("lerp", &lerp_loop, a, end, p, PLAIN, out)
+
+
+cdef Array* addcmul(Array* a, Array* tensor1, Array* tensor2, Array* value) noexcept nogil:
+    return addcmul_out(a, tensor1, tensor2, value, NULL)
+
+
+cdef Array* addcdiv(Array* a, Array* tensor1, Array* tensor2, Array* value) noexcept nogil:
+    return addcdiv_out(a, tensor1, tensor2, value, NULL)
+
+
+cdef Array* lerp(Array* a, Array* end, Array* weight) noexcept nogil:
+    return lerp_out(a, end, weight, NULL)
+
+
+cdef int addcmul_(Array* target, Array* tensor1, Array* tensor2, Array* value) noexcept nogil:
+    return kept(addcmul_out(target, tensor1, tensor2, value, target))
+
+
+cdef int addcdiv_(Array* target, Array* tensor1, Array* tensor2, Array* value) noexcept nogil:
+    return kept(addcdiv_out(target, tensor1, tensor2, value, target))
+
+
+cdef int lerp_(Array* target, Array* end, Array* weight) noexcept nogil:
+    return kept(lerp_out(target, end, weight, target))
 
 
 cdef int check_bound(Array* bound, int dtype) noexcept nogil:
@@ -756,19 +789,158 @@ cdef Array* where(Array* condition, Array* a, Array* b) noexcept nogil:
     return select_elements("where", condition, a, b, t)
 
 
-cdef Array* masked_fill(Array* a, Array* mask, Array* value) noexcept nogil:
-    if a == NULL or mask == NULL or value == NULL:
+cdef Array* unwrapped(Array* a, int dtype) noexcept nogil:
+    cdef Array* given = cast(a, dtype)
+    cdef Array* result = given
+    if given != NULL and given.flags & WRAPPED:
+        result = array_alias(given)
+        array_decref(given)
+    return result
+
+
+cdef Array* xlogy(Array* a, Array* b) noexcept nogil:
+    cdef Array* operands[2]
+    cdef Array* x
+    cdef Array* y
+    cdef Array* logs
+    cdef Array* product
+    cdef Array* zero
+    cdef Array* at_zero
+    cdef Array* chosen
+    cdef Array* nans
+    cdef Array* result
+    cdef int t
+    operands[0] = a
+    operands[1] = b
+    t = common_dtype(2, operands, TO_FLOAT)
+    if t < 0:
         return NULL
+    if is_complex_code(t):
+        return fail_dtype("xlogy", t)
+    x = cast(a, t)
+    y = unwrapped(b, t)              # the logarithm of a number in the precision of the result
+    logs = log(y)
+    product = mul(x, logs)
+    zero = scalar_int(0)
+    at_zero = eq(x, zero)
+    chosen = where(at_zero, zero, product)
+    nans = isnan(y)
+    result = where(nans, y, chosen)
+    array_decref(x)
+    array_decref(y)
+    array_decref(logs)
+    array_decref(product)
+    array_decref(zero)
+    array_decref(at_zero)
+    array_decref(chosen)
+    array_decref(nans)
+    return result
+
+
+cdef Array* ldexp(Array* a, Array* b) noexcept nogil:
+    cdef Array* exponent
+    cdef Array* two
+    cdef Array* power
+    cdef Array* result
+    if a == NULL or b == NULL:
+        return NULL
+    exponent = cast(b, a.dtype) if is_float_code(a.dtype) and is_integral_code(b.dtype) else array_incref(b)
+    two = scalar_double(2)
+    power = pow(two, exponent)
+    result = mul(a, power)
+    array_decref(exponent)
+    array_decref(two)
+    array_decref(power)
+    return result
+
+
+cdef Array* heaviside(Array* a, Array* values) noexcept nogil:
+    cdef Array* zero
+    cdef Array* at_zero
+    cdef Array* signs
+    cdef Array* steps
+    cdef Array* result
+    if a == NULL or values == NULL:
+        return NULL
+    if a.dtype != values.dtype or is_complex_code(a.dtype):
+        fail(ERR_RUNTIME, "heaviside: heaviside is not yet implemented for tensors with different dtypes, nor for complex ones; cast one of them")
+        return NULL
+    zero = scalar_int(0)
+    at_zero = eq(a, zero)
+    signs = sign(a)
+    steps = maximum(signs, zero)
+    result = where(at_zero, values, steps)
+    array_decref(zero)
+    array_decref(at_zero)
+    array_decref(signs)
+    array_decref(steps)
+    return result
+
+
+cdef int check_fill(Array* a, Array* mask, Array* value) noexcept nogil:
     if mask.dtype != BOOL:
-        fail_s(ERR_RUNTIME, "masked_fill: masked_fill_ only supports boolean masks, but got mask with dtype %s; compare it, for example with != 0",
-               dtype_cname(mask.dtype), "", "")
-        return NULL
+        return fail_s(ERR_RUNTIME, "masked_fill: masked_fill_ only supports boolean masks, but got mask with dtype %s; compare it, for example with != 0",
+                      dtype_cname(mask.dtype), "", "")
     if value.ndim != 0:
-        fail(ERR_RUNTIME, "masked_fill: masked_fill_ only supports a 0-dimensional value tensor; take one element of it, or use where")
+        return fail(ERR_RUNTIME, "masked_fill: masked_fill_ only supports a 0-dimensional value tensor; take one element of it, or use where")
+    return check_value(value, a.dtype)
+
+
+cdef Array* masked_fill(Array* a, Array* mask, Array* value) noexcept nogil:
+    cdef Array* selected
+    cdef Array* result
+    if a == NULL or mask == NULL or value == NULL or check_fill(a, mask, value) < 0:
         return NULL
-    if check_value(value, a.dtype) < 0:
-        return NULL
-    return select_elements("masked_fill", mask, value, a, a.dtype)
+    selected = select_elements("masked_fill", mask, value, a, a.dtype)
+    result = contiguous(selected)                    # as torch's result is
+    array_decref(selected)
+    return result
+
+
+cdef void fill_where(char** args, const Py_ssize_t* count, const Py_ssize_t* strides, void* data) noexcept nogil:
+    # args: the target, the mask; data: the value's bytes, after their number
+    cdef const char* value = <const char*>data + 16
+    cdef size_t size = (<size_t*>data)[0]
+    cdef Py_ssize_t i
+    cdef char* target = args[0]
+    cdef const char* mask = args[1]
+    for i in range(count[0]):
+        if mask[0]:
+            if size == 8:
+                memcpy(target, value, 8)         # of a known size: one store
+            elif size == 4:
+                memcpy(target, value, 4)
+            else:
+                memcpy(target, value, size)
+        target += strides[0]
+        mask += strides[1]
+
+
+cdef int masked_fill_(Array* target, Array* mask, Array* value) noexcept nogil:
+    cdef Py_ssize_t shape[64]
+    cdef size_t data[4]
+    cdef char have[200]
+    cdef char want[200]
+    cdef Loop it
+    cdef int i, ndim
+    if target == NULL or mask == NULL or value == NULL or check_fill(target, mask, value) < 0:
+        return -1
+    ndim = broadcast_shape(target, mask, shape)
+    if ndim < 0:
+        return -1
+    for i in range(ndim):
+        if ndim != target.ndim or shape[i] != target.shape[i]:
+            shape_text(have, sizeof(have), target.ndim, target.shape)
+            shape_text(want, sizeof(want), ndim, shape)
+            return fail_s(ERR_RUNTIME, "masked_fill_: output with shape %s doesn't match the broadcast shape %s; use masked_fill", have, want, "")
+    data[0] = ITEMSIZE[target.dtype]
+    convert_element(value.dtype, value.data, target.dtype, <char*>(data + 2))
+    loop_init(&it, target.ndim, target.shape)
+    loop_add(&it, target)
+    loop_add(&it, mask)
+    loop_ready(&it)
+    loop_run(&it, fill_where, data)
+    return 0
 
 
 cdef Array* nan_to_num(Array* a, Array* nan, Array* posinf, Array* neginf) noexcept nogil:

@@ -8,7 +8,7 @@ from cygrad._core.array cimport (
     Array, IntList, MAX_DIMS, WRAPPED, array_empty, array_zeros, array_incref, array_decref, normalize_dim, shape_text)
 from cygrad._core.dtypes cimport ITEMSIZE, INT32, INT64, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128, dtype_cname, is_complex_code
 from cygrad._core.errors cimport fail, fail_i, fail_s, ERR_RUNTIME, ERR_INDEX
-from cygrad._core.kernels.copy cimport cast, contiguous, clone, convert_element, check_value, memory_overlaps
+from cygrad._core.kernels.copy cimport cast, contiguous, clone, convert_element, copy_into, check_value, memory_overlaps
 from cygrad._core.kernels.indexing cimport Plan, plan_dim, plan_free, plan_read, plan_write
 from cygrad._core.kernels.iterate cimport Loop, InnerLoop, loop_init, loop_add, loop_add_strided, loop_ready, loop_run
 from cygrad._core.kernels.shape cimport unsqueeze
@@ -358,7 +358,15 @@ cdef int scatter_into(Array* target, Py_ssize_t dim, Array* index, Array* src, P
 
 
 cdef Array* owned_copy(Array* a) noexcept nogil:
-    return clone(a) if a != NULL else NULL
+    # contiguous, as torch's results are
+    cdef Array* copy
+    if a == NULL:
+        return NULL
+    copy = array_empty(a.dtype, a.ndim, a.shape)
+    if copy != NULL and copy_into(copy, a) != 0:
+        array_decref(copy)
+        return NULL
+    return copy
 
 
 cdef Array* result_of(Array* copy, int status) noexcept nogil:
@@ -622,5 +630,5 @@ cdef int index_fill_(Array* target, Py_ssize_t dim, Array* index, Array* value) 
 
 
 cdef Array* index_fill(Array* a, Py_ssize_t dim, Array* index, Array* value) noexcept nogil:
-    cdef Array* copy = owned_copy(a)
+    cdef Array* copy = clone(a)
     return result_of(copy, index_fill_(copy, dim, index, value))

@@ -31,3 +31,9 @@ cdef int plan_dim(Plan* p, int ndim, const Py_ssize_t* shape, const Py_ssize_t* 
 cdef void plan_free(Plan* p) noexcept nogil
 cdef void plan_read(Plan* p, int itemsize, const char* source, char* result) noexcept nogil                                        # result: contiguous
 cdef int plan_write(Plan* p, int dtype, char* target, const char* values, const Py_ssize_t* strides, bint add) noexcept nogil       # strides of values over the result's shape; -1: out of memory
+
+# Positions in the flattened Array, int64 of any shape, negative ones from the end.
+cdef Array* take(Array* a, Array* index) noexcept nogil                                                      # of the index's shape
+cdef Array* take_backward(Array* grad, const IntList* sizes, Array* index) noexcept nogil
+cdef int put_(Array* target, Array* index, Array* source, bint accumulate) noexcept nogil                    # as many elements of source as of index, in order
+cdef Array* put(Array* a, Array* index, Array* source, bint accumulate) noexcept nogil

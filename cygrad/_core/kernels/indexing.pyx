@@ -2,14 +2,14 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdio cimport snprintf
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 from cygrad._core.atomics cimport unlikely
 from cygrad._core.array cimport (
-    Array, IntList, MAX_DIMS, CONTIGUOUS, WRAPPED, array_empty, array_zeros, array_view, array_incref, array_decref, shape_text)
+    Array, IntList, MAX_DIMS, CONTIGUOUS, WRAPPED, array_empty, array_empty_ordered, array_zeros, array_view, array_incref, array_decref, dims_sort, shape_text)
 from cygrad._core.memory cimport block_alloc, block_free
 from cygrad._core.dtypes cimport ITEMSIZE, BOOL, UINT8, INT32, INT64, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128, dtype_cname
 from cygrad._core.errors cimport fail, fail_i, fail_s, ERR_RUNTIME, ERR_INDEX
-from cygrad._core.kernels.copy cimport cast, contiguous, clone, convert_element, check_value, memory_overlaps
+from cygrad._core.kernels.copy cimport cast, contiguous, clone, convert_element, copy_into, check_value, memory_overlaps
 from cygrad._core.kernels.masks cimport true_columns
 from cygrad._core.kernels.shape cimport expand
 from cygrad._core.kernels.strided cimport Pair, Bits, Addend, Block, block_init, block_copy, block_add
@@ -160,6 +160,14 @@ cdef int plan_layout(Plan* p, int ndim, const Py_ssize_t* shape, const Py_ssize_
     return 0
 
 
+cdef bint plan_empty(Plan* p) noexcept nogil:
+    cdef int d
+    for d in range(p.ndim):
+        if p.shape[d] == 0:
+            return True
+    return False
+
+
 cdef int plan_each(Plan* p, int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, Array** each) noexcept nogil:
     cdef IntList common
     cdef int d, i, k
@@ -167,7 +175,7 @@ cdef int plan_each(Plan* p, int ndim, const Py_ssize_t* shape, const Py_ssize_t*
     cdef Array* x
     cdef Array* wide
     cdef Array* dense
-    cdef bint fits
+    cdef bint fits, empty
     common.n = 0
     for d in range(ndim):
         x = each[d]
@@ -187,9 +195,16 @@ cdef int plan_each(Plan* p, int ndim, const Py_ssize_t* shape, const Py_ssize_t*
                 return fail_index_shapes(each, ndim)
     if plan_layout(p, ndim, shape, strides, each, common.n, common.v) < 0 or plan_offsets(p) < 0:
         return -1
+    empty = plan_empty(p)        # then nothing is read, and as in torch only a dim without any place is noticed
     for d in range(ndim):
         x = each[d]
         if x == NULL:
+            continue
+        if empty:
+            first = False
+            if p.count > 0 and shape[d] == 0:
+                plan_free(p)
+                return fail_bounds(0, d, 0)
             continue
         wide = dense = NULL
         fits = x.ndim == common.n and x.flags & CONTIGUOUS != 0
@@ -197,7 +212,7 @@ cdef int plan_each(Plan* p, int ndim, const Py_ssize_t* shape, const Py_ssize_t*
             for i in range(x.ndim):
                 if x.shape[i] != common.v[i]:
                     fits = False
-        if not fits and not (x.numel == 1 and p.count > 0):
+        if not fits and x.numel != 1:
             wide = expand(x, &common)
             dense = contiguous(wide)
             if dense == NULL:
@@ -205,7 +220,7 @@ cdef int plan_each(Plan* p, int ndim, const Py_ssize_t* shape, const Py_ssize_t*
                 plan_free(p)
                 return -1
             x = dense
-        i = add_offsets(p, x, d, shape[d], strides[d], first) if p.count > 0 else 0
+        i = add_offsets(p, x, d, shape[d], strides[d], first)
         first = False
         array_decref(wide)
         array_decref(dense)
@@ -264,14 +279,6 @@ cdef inline bint next_place(Plan* p, Py_ssize_t* at, const char** a, const Py_ss
         b[0] -= at[d] * steps_b[d]
         at[d] = 0
         d -= 1
-    return False
-
-
-cdef bint plan_empty(Plan* p) noexcept nogil:
-    cdef int d
-    for d in range(p.ndim):
-        if p.shape[d] == 0:
-            return True
     return False
 
 
@@ -405,14 +412,93 @@ cdef int plan_write(Plan* p, int dtype, char* target, const char* values, const 
 # ---- index ----------------------------------------------------------------------------------------------------------
 
 
+cdef bint plan_order(Plan* p, Array** indices, int n, int* order) noexcept nogil:
+    # The order of the result's dims in memory, torch's: that of the source's dims, and of the positions' in the index tensors.
+    cdef Py_ssize_t strides[MAX_DIMS][MAX_DIMS]
+    cdef const Py_ssize_t* each[MAX_DIMS]
+    cdef Array* x
+    cdef int k, d, at, count = 1
+    cdef Py_ssize_t before, after
+    each[0] = p.steps
+    for k in range(n):
+        x = indices[k]
+        if x == NULL or count == MAX_DIMS:
+            continue
+        memset(strides[count], 0, p.ndim * sizeof(Py_ssize_t))
+        before = after = 8           # steps over the dims of size 1 that a view of the index with the result's dims has
+        if x.dtype == BOOL or x.dtype == UINT8:
+            if p.n_positions > 0:
+                after = strides[count][p.n_pre + p.n_positions - 1] = x.ndim * 8
+                before = after * p.shape[p.n_pre + p.n_positions - 1]
+        elif x.ndim > 0:
+            before = x.shape[0] * x.strides[0]
+            after = x.strides[x.ndim - 1]
+            for d in range(x.ndim):
+                at = p.n_pre + p.n_positions - x.ndim + d
+                strides[count][at] = 0 if x.shape[d] == 1 and p.shape[at] != 1 else x.strides[d]
+        for d in range(p.ndim):
+            if p.shape[d] == 1 and not p.n_pre <= d < p.n_pre + p.n_positions:
+                strides[count][d] = before if d < p.n_pre else after
+        each[count] = strides[count]
+        count += 1
+    return dims_sort(p.ndim, p.shape, count, each, order)
+
+
+cdef bint plan_permute(Plan* p, const int* order) noexcept nogil:
+    # The plan that writes the result's dims in that order, if the positions stay together in it.
+    cdef Py_ssize_t shape[MAX_DIMS]
+    cdef Py_ssize_t steps[MAX_DIMS]
+    cdef int d, k, first = -1, n_pre = p.n_pre
+    for k in range(p.ndim):
+        d = order[p.ndim - 1 - k]
+        shape[k] = p.shape[d]
+        steps[k] = p.steps[d]
+        if n_pre <= d < n_pre + p.n_positions:
+            if first < 0:
+                first = k
+            if d - n_pre != k - first:
+                return False
+    if first >= 0:
+        p.n_pre = first
+    memcpy(p.shape, shape, p.ndim * sizeof(Py_ssize_t))
+    memcpy(p.steps, steps, p.ndim * sizeof(Py_ssize_t))
+    return True
+
+
+cdef bint in_order(Array* a, Array** indices, int n) noexcept nogil:
+    # the usual case: the dims of the result come as they do
+    cdef int k
+    if not a.flags & CONTIGUOUS:
+        return False
+    for k in range(n):
+        if indices[k] != NULL and indices[k].ndim > 1 and not indices[k].flags & CONTIGUOUS:
+            return False
+    return True
+
+
 cdef Array* index(Array* a, Array** indices, int n) noexcept nogil:
     cdef Plan p
     cdef Array* result
+    cdef Array* plain
+    cdef int order[MAX_DIMS]
     if a == NULL or plan_init(&p, a.ndim, a.shape, a.strides, indices, n) < 0:
         return NULL
-    result = array_empty(a.dtype, p.ndim, p.shape)
-    if result != NULL:
-        plan_read(&p, ITEMSIZE[a.dtype], a.data, result.data)
+    if in_order(a, indices, n) or not plan_order(&p, indices, n, order):
+        result = array_empty(a.dtype, p.ndim, p.shape)
+        if result != NULL:
+            plan_read(&p, ITEMSIZE[a.dtype], a.data, result.data)
+    else:
+        result = array_empty_ordered(a.dtype, p.ndim, p.shape, order)
+        if result != NULL and plan_permute(&p, order):
+            plan_read(&p, ITEMSIZE[a.dtype], a.data, result.data)
+        elif result != NULL:
+            plain = array_empty(a.dtype, p.ndim, p.shape)
+            if plain != NULL:
+                plan_read(&p, ITEMSIZE[a.dtype], a.data, plain.data)
+            if plain == NULL or copy_into(result, plain) != 0:
+                array_decref(result)
+                result = NULL
+            array_decref(plain)
     plan_free(&p)
     return result
 
@@ -519,3 +605,104 @@ cdef Array* index_backward(Array* grad, const IntList* sizes, Array** indices, i
         array_decref(result)
         return NULL
     return result
+
+
+# ---- positions in the flattened Array -------------------------------------------------------------------------------
+
+cdef Array* flattened(Array* a) noexcept nogil:
+    # one dim; the same memory where a is contiguous
+    cdef Array* dense = contiguous(a)
+    cdef Array* flat = NULL
+    cdef Py_ssize_t step
+    if dense != NULL:
+        step = ITEMSIZE[a.dtype]
+        flat = array_view(dense, a.dtype, dense.data, 1, &a.numel, &step)
+    array_decref(dense)
+    return flat
+
+
+cdef Array* take(Array* a, Array* index_) noexcept nogil:
+    cdef Array* flat
+    cdef Array* result = NULL
+    if a == NULL or index_ == NULL:
+        return NULL
+    if index_.dtype != INT64:
+        fail_s(ERR_RUNTIME, "take(): Expected a long tensor for index, but got %s; convert it with .long()", dtype_cname(index_.dtype), NULL, NULL)
+        return NULL
+    if a.numel == 0 and index_.numel != 0:
+        fail(ERR_INDEX, "take(): tried to take from an empty tensor")
+        return NULL
+    flat = flattened(a)
+    if flat != NULL:
+        result = index(flat, &index_, 1)
+    array_decref(flat)
+    return result
+
+
+cdef Array* take_backward(Array* grad, const IntList* sizes, Array* index_) noexcept nogil:
+    cdef Array* zeros
+    if grad == NULL or index_ == NULL:
+        return NULL
+    zeros = array_zeros(grad.dtype, sizes.n, sizes.v)
+    if zeros != NULL and put_(zeros, index_, grad, True) != 0:
+        array_decref(zeros)
+        return NULL
+    return zeros
+
+
+cdef int put_(Array* target, Array* index_, Array* source, bint accumulate) noexcept nogil:
+    cdef Array* flat
+    cdef Array* places
+    cdef Array* values
+    cdef int status = -1
+    if target == NULL or index_ == NULL or source == NULL:
+        return -1
+    if index_.dtype != INT64:
+        return fail_s(ERR_RUNTIME, "put_(): Expected a long tensor for index, but got %s; convert it with .long()", dtype_cname(index_.dtype), NULL, NULL)
+    if source.dtype != target.dtype:
+        return fail_s(ERR_RUNTIME, "put_(): self and source expected to have the same dtype, but got self.dtype = %s and source.dtype = %s; cast the source",
+                      dtype_cname(target.dtype), dtype_cname(source.dtype), NULL)
+    if source.numel != index_.numel:
+        return fail_i(ERR_INDEX, "put_(): Expected source and index to have the same number of elements, but got source.numel() = %ld, index.numel() = %ld",
+                      source.numel, index_.numel, 0)
+    if target.numel == 0 and index_.numel != 0:
+        return fail(ERR_INDEX, "put_(): Tried to put elements into an empty tensor")
+    if index_.numel == 0:
+        return 0
+    flat = flattened(target)
+    places = flattened(index_)
+    values = flattened(source)
+    if flat != NULL and places != NULL and values != NULL:
+        status = index_put_(flat, &places, 1, values, accumulate)
+    if status == 0 and flat.storage != target.storage:
+        status = copy_flat(target, flat)
+    array_decref(flat)
+    array_decref(places)
+    array_decref(values)
+    return status
+
+
+cdef int copy_flat(Array* target, Array* flat) noexcept nogil:
+    # elements in C order into a target of any strides
+    cdef Py_ssize_t strides[MAX_DIMS]
+    cdef Py_ssize_t step = ITEMSIZE[target.dtype]
+    cdef Array* shaped
+    cdef int d, status
+    for d in range(target.ndim - 1, -1, -1):
+        strides[d] = step
+        step *= target.shape[d]
+    shaped = array_view(flat, flat.dtype, flat.data, target.ndim, target.shape, strides)
+    status = copy_into(target, shaped) if shaped != NULL else -1
+    array_decref(shaped)
+    return status
+
+
+cdef Array* put(Array* a, Array* index_, Array* source, bint accumulate) noexcept nogil:
+    cdef Array* copy
+    if a == NULL:
+        return NULL
+    copy = clone(a)
+    if copy != NULL and put_(copy, index_, source, accumulate) != 0:
+        array_decref(copy)
+        return NULL
+    return copy

@@ -7,7 +7,7 @@ from libc.stdint cimport uint64_t
 from libc.stdio cimport snprintf
 from libc.string cimport memset
 from cygrad._core.array cimport (
-    Array, IntList, array_empty, array_zeros, array_view, array_incref, array_decref, array_empty_like, array_unshared, normalize_dim,
+    Array, IntList, array_empty, array_zeros, array_view, array_incref, array_decref, array_empty_like, array_unshared, normalize_dim, shape_text,
     scalar_double)
 from cygrad._core.atomics cimport unlikely
 from cygrad._core.dtypes cimport (
@@ -225,6 +225,8 @@ cdef Array* sum_to(Array* a, const IntList* shape) noexcept nogil:
     cdef Array* wide
     cdef bint sums = False
     cdef int lead, d, dtype
+    cdef char have[200]
+    cdef char want[200]
     if a == NULL:
         return NULL
     lead = a.ndim - shape.n
@@ -236,7 +238,9 @@ cdef Array* sum_to(Array* a, const IntList* shape) noexcept nogil:
             lead = -1
             break
     if unlikely(lead < 0):
-        fail(ERR_RUNTIME, "cygrad: a tensor can be summed only to a shape that broadcasts to its own")
+        shape_text(have, sizeof(have), a.ndim, a.shape)
+        shape_text(want, sizeof(want), shape.n, shape.v)
+        fail_s(ERR_RUNTIME, "cygrad: got a gradient of shape %s but expected shape compatible with %s, the shape of the forward input when it was recorded", have, want, "")
         return NULL
     if mask == 0:
         return array_incref(a)

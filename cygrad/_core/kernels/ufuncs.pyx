@@ -222,7 +222,8 @@ cdef list UFUNCS = [
     ("exp2", "exp2"), ("expm1", "expm1"), ("log", "log"), ("log2", "log2"), ("log10", "log10"), ("log1p", "log1p"), ("sin", "sin"), ("cos", "cos"),
     ("tan", "tan"), ("asin", "arcsin"), ("acos", "arccos"), ("atan", "arctan"), ("sinh", "sinh"), ("cosh", "cosh"), ("tanh", "tanh"),
     ("asinh", "arcsinh"), ("acosh", "arccosh"), ("atanh", "arctanh"), ("conj", "conjugate"), ("isnan", "isnan"), ("isinf", "isinf"),
-    ("isfinite", "isfinite"), ("logical_not", "logical_not"), ("bitwise_not", "invert"), ("signbit", "signbit")]
+    ("isfinite", "isfinite"), ("logical_not", "logical_not"), ("bitwise_not", "invert"), ("signbit", "signbit"),
+    ("gcd", "gcd"), ("lcm", "lcm")]
 cdef const char* NAMES[N_UFUNCS]
 cdef list _names_bytes = [name.encode() for name, _ in UFUNCS]     # keeps the memory of NAMES alive
 
@@ -467,6 +468,27 @@ cdef int check_divisor(const char* name, Array* b, int dtype) noexcept nogil:
 
 # --- By name --------------------------------------------------------------------------------------------------------------------------------------
 
+cdef int kept(Array* result) noexcept nogil:
+    array_decref(result)
+    return 0 if result != NULL else -1
+
+
+cdef int add_(Array* target, Array* other) noexcept nogil:
+    return kept(binary(UF_ADD, target, other, target))
+
+
+cdef int sub_(Array* target, Array* other) noexcept nogil:
+    return kept(binary(UF_SUB, target, other, target))
+
+
+cdef int mul_(Array* target, Array* other) noexcept nogil:
+    return kept(binary(UF_MUL, target, other, target))
+
+
+cdef int div_(Array* target, Array* other) noexcept nogil:
+    return kept(binary_float(UF_TRUE_DIVIDE, target, other, target))
+
+
 cdef Array* add(Array* a, Array* b) noexcept nogil:
     return binary(UF_ADD, a, b, NULL)
 
@@ -477,6 +499,14 @@ cdef Array* sub(Array* a, Array* b) noexcept nogil:
 
 cdef Array* mul(Array* a, Array* b) noexcept nogil:
     return binary(UF_MUL, a, b, NULL)
+
+
+cdef Array* gcd(Array* a, Array* b) noexcept nogil:
+    return binary(UF_GCD, a, b, NULL)
+
+
+cdef Array* lcm(Array* a, Array* b) noexcept nogil:
+    return binary(UF_LCM, a, b, NULL)
 
 
 cdef Array* div(Array* a, Array* b) noexcept nogil:
