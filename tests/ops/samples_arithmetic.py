@@ -262,7 +262,11 @@ ENTRIES: tuple[Entry, ...] = (
     both("fmin", *EXTREMA, *MIXED, bad=BAD_PAIRS),
     both(
         "ldexp",
-        *broadcasting(-1.5, 2.0),
+        S(t(2, 3), t(2, 3)),
+        S(t(2, 3), t(3)),
+        S(t(3, 1), t(1, 2)),
+        S(t(3, 2, layout="t"), t(3, 2)),
+        S(t(0, 3), t(3)),
         S(t(2, 3), lit([1, 0, 3], "int64")),
         bad=BAD_PAIRS,
     ),
