@@ -108,7 +108,7 @@ WRITES: Mapping[str, Writer] = {
     "addcmul": lambda m, x, y, n: x.addcmul_(y, y, value=0.5),
     "masked fill": lambda m, x, y, n: x.masked_fill_(x.detach() > 0, 0.25),
     "masked fill tensor": lambda m, x, y, n: x.masked_fill_(x.detach() > 0, y.sum()),
-    "index fill": lambda m, x, y, n: x.index_fill_(0, _index(m, n % 2), 2.0),
+    "index fill": lambda m, x, y, n: _some(x).index_fill_(0, _index(m, n % 2), 2.0),
     "index add": lambda m, x, y, n: _many(x).index_add_(0, _index(m, 0), x[:1] if n % 2 else y[:1]),
     "index copy": lambda m, x, y, n: _many(x).index_copy_(0, _index(m, 0), y[:1]),
     "index put": lambda m, x, y, n: x.index_put_((_index(m, 0, n % 2),), y, accumulate=n % 2 == 0),
@@ -143,6 +143,13 @@ def _many(x: Operand) -> Operand:
     """`x`, unless it has no dims: which refusal comes first then is no promise."""
     if x.dim() == 0:
         raise ValueError("no dims")
+    return x
+
+
+def _some(x: Operand) -> Operand:
+    """`x`, unless it has no elements: torch then refuses with what it finds wrong about its own memory."""
+    if x.numel() == 0:
+        raise ValueError("no elements")
     return x
 
 

@@ -73,6 +73,11 @@ def unbind_backward(grads: Sequence[Tensor | None], dim: int, sizes: Sequence[in
     return ops.stack([zeros(shape, dtype=known.dtype) if g is None else g for g in grads], d)
 
 
+def chunks_of_nothing(self: Tensor, chunks: int, dim: int) -> list[Tensor]:
+    """As many views as chunks were asked for of a dim without elements."""
+    return list(self.split([0] * chunks, dim))
+
+
 def cat_backward(grad: Tensor, lengths: Sequence[int], dim: int) -> list[Tensor]:
     """The parts of a gradient that belong to the tensors of cat; -1 marks one that cat left out."""
     at = 0

@@ -234,6 +234,7 @@ ENTRIES: tuple[Entry, ...] = (
         S(t(5, 2), 3),
         S(t(2, 4), 4, 1),
         S(t(2), 5),
+        S(t(0, 3), 2),
         view=True,
         named=False,
         bad=(S(t(2), 0), S(t(), 1)),
