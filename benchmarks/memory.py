@@ -14,6 +14,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy.random  # noqa: F401 - the inputs need it, whose memory is no peer's
+
 from benchmarks.environment import THREADS_VARIABLE
 from benchmarks.peers import load
 from benchmarks.workloads import WORKLOADS
