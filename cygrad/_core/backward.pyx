@@ -17,8 +17,7 @@ from cygrad._core.recorded_ops cimport recorded_ops
 from cygrad._core.recording cimport gradient_edge
 from cygrad._core.tensor cimport Tensor, tensor_wrap, operators
 from cygrad._core.task_queries cimport run_callbacks
-from cygrad._core.workers cimport workers_leave
-from cygrad._core.engine cimport run_task, task_drain
+from cygrad._core.engine cimport run_all, run_task, task_drain
 
 
 cdef int task_begin(GraphTask* t, bint recorded, bint keep_graph) noexcept:
@@ -89,11 +88,7 @@ def run_backward(
         if as_tensors:
             run_recorded(&t, root_nodes, root_nrs, root_grads, n)
         else:
-            with nogil:
-                if run_task(&t, root_nodes, root_nrs, root_grads, n) == 0:
-                    task_drain(&t, True)
-                if t.shared:
-                    workers_leave(&t)
+            run_all(&t, root_nodes, root_nrs, root_grads, n)
         if t.failed:
             raise_failure(&t)
         if inputs is not None and not accumulate:      # else leaves had their AccumulateGrad, and others kept theirs by retain_grad
@@ -146,13 +141,9 @@ cdef int backward_scalar(Tensor root, bint keep_graph) except -1:
         raise_pending()
     task_begin(&t, False, keep_graph)
     deeper()
-    with nogil:
-        if run_task(&t, &s, &nr, &grad, 1) == 0:
-            task_drain(&t, True)
-        if t.shared:
-            workers_leave(&t)
-        if grad != NULL:
-            array_decref(<Array*>grad)
+    run_all(&t, &s, &nr, &grad, 1)
+    if grad != NULL:
+        array_decref(<Array*>grad)
     shallower()
     if t.failed or t.callbacks != NULL:
         try:

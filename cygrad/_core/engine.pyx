@@ -2,7 +2,7 @@
 #
 # Note [How a backward runs]
 # 1. With the GIL: the roots' gradient edges are taken, a GraphTask is set up on the caller's stack.
-# 2. Without it (unless the backward is recorded): every Node that can be reached is claimed and its dependencies are counted, breadth first; no order is
+# 2. Without it (unless the backward is recorded, or so small that it is done before another thread could have used the GIL): every Node that can be reached is claimed and its dependencies are counted, breadth first; no order is
 #    computed. Nodes without dependencies go to the ready queue, highest sequence number first.
 # 3. Draining: a Node leaves the queue, its VJP is applied to the gradients that have arrived, the results are summed to the inputs' shapes, cast to their
 #    dtypes and delivered along the edges; a Node whose last delivery this was becomes ready.
@@ -25,7 +25,7 @@ from cygrad._core.graph_task cimport GraphTask, RUN_LEAF, task_claim, task_scrat
 from cygrad._core.kernels.copy cimport cast
 from cygrad._core.kernels.reductions cimport sum_to
 from cygrad._core.kernels.ufuncs cimport binary, UF_ADD
-from cygrad._core.memory cimport block_alloc, block_free
+from cygrad._core.memory cimport block_alloc, block_free, owners_wait
 from cygrad._core.node cimport (
     Node, NodeState, Edge, Scratch, node_flags, node_release_with_gil, refuse_released, FLAG_ACCUMULATE, FLAG_PYTHON, FLAG_HOOKS)
 from cygrad._core.recorded_ops cimport recorded_ops
@@ -33,7 +33,7 @@ from cygrad._core.python_node cimport all_none, apply_arrays, apply_node, record
 from cygrad._core.tensor cimport Tensor, tensor_wrap
 from cygrad._core.task_queries cimport task_current, task_set_current
 from cygrad._core.tensor_hooks cimport run_tensor_hooks, run_prehooks, run_posthooks, run_accumulated
-from cygrad._core.workers cimport workers_invite, workers_notify, wait_for_work
+from cygrad._core.workers cimport node_cost, workers_invite, workers_leave, workers_notify, wait_for_work
 
 cdef extern from "<sched.h>" nogil:
     int sched_yield()
@@ -45,7 +45,16 @@ cdef extern from "<time.h>" nogil:
     int clock_gettime(int, timespec*)
     const int CLOCK_MONOTONIC
 
+cdef extern from "Python.h" nogil:
+    ctypedef struct PyThreadState:
+        pass
+    PyThreadState* PyEval_SaveThread()
+    void PyEval_RestoreThread(PyThreadState*)
+
 cdef enum:
+    PATIENCE = 30000                 # nanoseconds, estimated, that a backward keeps the GIL
+    SMALL_GRAPH = 256                # Nodes of a graph that may keep it
+    NODE_TIME = 100                  # nanoseconds that a Node takes whatever its size
     MAX_INLINE = 64                  # gradients of one Node that live on the stack
     NO_CAPTURE = -1                  # Scratch.capture: nothing is asked for here
     HOOKS_ONLY = -2                  # a root that no input needs: only its hooks run
@@ -64,6 +73,8 @@ cdef int discover(GraphTask* t, NodeState** roots, int n_roots) noexcept nogil:
     while at < t.n_claimed:          # the list of claimed Nodes is the worklist, too
         s = t.claimed[at]
         at += 1
+        if unlikely(at > SMALL_GRAPH):
+            give_up_gil(t)
         for i in range(s.n_edges):
             if s.edges[i].next != NULL:
                 sc = task_claim(t, s.edges[i].next)
@@ -476,6 +487,7 @@ cdef int task_drain(GraphTask* t, bint caller) noexcept nogil:
         if s == NULL:
             if done:
                 return 0
+            give_up_gil(t)
             wait_for_work(t)
             work += 64
         elif not gil and unlikely(needs_gil(t, s)):
@@ -500,6 +512,11 @@ cdef int task_drain(GraphTask* t, bint caller) noexcept nogil:
                     last_check = now
         if s == NULL:
             continue
+        if caller and t.patience > 0:
+            t.patience -= NODE_TIME + <long>node_cost(t, s)
+            if t.patience <= 0:
+                t.patience = 1
+                give_up_gil(t)
         if gil:
             status = run_gil_node(t, s)
         else:
@@ -516,6 +533,28 @@ cdef int task_drain(GraphTask* t, bint caller) noexcept nogil:
         unlock(t)
         if t.shared:
             workers_notify(t, caller)
+
+
+cdef inline void give_up_gil(GraphTask* t) noexcept nogil:
+    # From here on other Python threads run beside this one. It costs a hand-over or two, which a small graph would not earn back.
+    if t.patience > 0:
+        t.patience = 0
+        t.python = PyEval_SaveThread()
+
+
+cdef void run_all(GraphTask* t, NodeState** roots, int* root_nrs, void** root_grads, int n_roots) noexcept:
+    # Owners of foreign memory are dropped at the end: their Python code must not run while a lock of the graph is held.
+    cdef bint before = owners_wait(True)
+    t.patience = PATIENCE
+    if run_task(t, roots, root_nrs, root_grads, n_roots) == 0:
+        task_drain(t, True)
+    if t.shared:
+        give_up_gil(t)
+        workers_leave(t)
+    t.patience = 0
+    if t.python != NULL:
+        PyEval_RestoreThread(<PyThreadState*>t.python)
+    owners_wait(before)
 
 
 cdef int run_task(GraphTask* t, NodeState** roots, int* root_nrs, void** root_grads, int n_roots) noexcept nogil:

@@ -42,6 +42,8 @@ cdef struct GraphTask:
     void* others              # map of Scratch for Nodes that other tasks had claimed
     Capture* captures
     int n_captures
+    long patience             # nanoseconds, estimated, that the calling thread works before it gives up the GIL; 0: it has, or never will (recorded). engine.pyx
+    void* python              # the thread state to take the GIL back with; NULL: it was not given up
     long outstanding          # Nodes in the queues or being applied
     int lock
     bint shared

@@ -60,6 +60,7 @@ cdef inline void storage_decref(Storage* s) noexcept nogil:
     if s != NULL and ref_dec(&s.refs):
         storage_free(s)
 
+cdef bint owners_wait(bint wait) noexcept                     # with the GIL: whether this thread leaves Python owners of freed storages alone for now; what held before
 cdef void drop_deferred_owners()                            # with the GIL: release Python owners whose storages died without it
 
 # Live counters: cheap per-thread differences, summed when read (live_objects() in memory.pyx).

@@ -35,6 +35,9 @@ cdef extern from * nogil:
     #define CG_RECYCLE 1
     #endif
     static __thread void *cg_tls_state __attribute__((tls_model("initial-exec"))) = 0;
+    static __thread int cg_waiting __attribute__((tls_model("initial-exec"))) = 0;
+    static inline int cg_get_waiting() { return cg_waiting; }
+    static inline void cg_set_waiting(int on) { cg_waiting = on; }
     static inline void *cg_get_state() { return cg_tls_state; }
     static inline void cg_set_state(void *s) { cg_tls_state = s; }
     static inline void *cg_aligned(size_t n) { void *p = 0; return posix_memalign(&p, 64, n) ? 0 : p; }
@@ -44,6 +47,8 @@ cdef extern from * nogil:
     """
     const bint RECYCLE "CG_RECYCLE"
     void* get_state "cg_get_state"() noexcept
+    int get_waiting "cg_get_waiting"() noexcept
+    void set_waiting "cg_set_waiting"(int) noexcept
     void set_state "cg_set_state"(void*) noexcept
     void* aligned_block "cg_aligned"(size_t) noexcept
     void bump "cg_bump"(long*, long) noexcept
@@ -312,6 +317,8 @@ cdef void storage_free(Storage* s) noexcept nogil:
             s.data = <char*>head
             if atomic_cas_ptr(&deferred, head, s):
                 break
+        if get_waiting():
+            return
         if PyGILState_Check():
             with gil:
                 drop_deferred_owners()
@@ -321,6 +328,14 @@ cdef void storage_free(Storage* s) noexcept nogil:
     if not s.data_in_block:
         block_free(s.data, s.nbytes)
     block_free(s, s.block_size)
+
+
+cdef bint owners_wait(bint wait) noexcept:
+    cdef bint before = get_waiting()
+    set_waiting(wait)
+    if not wait and atomic_load_ptr(&deferred) != NULL:
+        drop_deferred_owners()
+    return before
 
 
 cdef int pending_drop(void* unused) noexcept:

@@ -74,7 +74,7 @@ pthread_cond_init(&back, NULL)
 team.threads = len(os.sched_getaffinity(0))
 
 
-cdef double cost(GraphTask* t, NodeState* s) noexcept nogil:
+cdef double node_cost(GraphTask* t, NodeState* s) noexcept nogil:
     # Nanoseconds, estimated from the elements that the Node reads, or m * n * k for a matrix product (about 10 multiply-adds a nanosecond).
     cdef Scratch* sc = task_scratch(t, s)
     cdef double elements = 0, volume = 1
@@ -235,7 +235,7 @@ cdef int start_workers() noexcept nogil:
 
 cdef void workers_invite(GraphTask* t, NodeState* next_node) noexcept nogil:
     global open_tasks
-    if team.threads < 2 or t.recorded or cost(t, next_node) < WORTH_WAKING or cost(t, t.ready.v[0]) < WORTH_WAKING:
+    if team.threads < 2 or t.recorded or node_cost(t, next_node) < WORTH_WAKING or node_cost(t, t.ready.v[0]) < WORTH_WAKING:
         return
     pthread_mutex_lock(&pool)
     if start_workers() > 0:
