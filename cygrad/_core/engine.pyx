@@ -2,8 +2,9 @@
 #
 # Note [How a backward runs]
 # 1. With the GIL: the roots' gradient edges are taken, a GraphTask is set up on the caller's stack.
-# 2. Without it (unless the backward is recorded, or so small that it is done before another thread could have used the GIL): every Node that can be reached is claimed and its dependencies are counted, breadth first; no order is
-#    computed. Nodes without dependencies go to the ready queue, highest sequence number first.
+# 2. Without it (unless the backward is recorded, or so small that it is done before another thread could have used the GIL): every Node that can be
+#    reached is claimed and its dependencies are counted, breadth first; no order is computed. Nodes without dependencies go to the ready queue, highest
+#    sequence number first.
 # 3. Draining: a Node leaves the queue, its VJP is applied to the gradients that have arrived, the results are summed to the inputs' shapes, cast to their
 #    dtypes and delivered along the edges; a Node whose last delivery this was becomes ready.
 # 4. Nodes that need Python (hooks, custom Functions, formulas without a nogil form) take the GIL for themselves alone.
@@ -475,7 +476,7 @@ cdef int task_drain(GraphTask* t, bint caller) noexcept nogil:
     cdef NodeState* s
     cdef bint gil = False, done
     cdef int status
-    cdef long work = 0, last_check = 0, now
+    cdef long work = 0, last_check = 0, now, cost
     while True:
         lock(t)
         if t.failed:
@@ -513,10 +514,11 @@ cdef int task_drain(GraphTask* t, bint caller) noexcept nogil:
         if s == NULL:
             continue
         if caller and t.patience > 0:
-            t.patience -= NODE_TIME + <long>node_cost(t, s)
-            if t.patience <= 0:
-                t.patience = 1
+            cost = NODE_TIME + <long>node_cost(t, s)
+            if cost >= t.patience:
                 give_up_gil(t)
+            else:
+                t.patience -= cost
         if gil:
             status = run_gil_node(t, s)
         else:

@@ -384,24 +384,11 @@ cdef Array* apply1(const char* name, FindLoop find, Array* a, void* data, int fl
 
 
 cdef Array* apply2(const char* name, FindLoop find, Array* a, Array* b, void* data, int flags) noexcept nogil:
-    cdef Call c
-    c.name = name
-    c.n = 2
-    c.operands[0] = a
-    c.operands[1] = b
-    c.data = data
-    return apply_call(&c, find, flags, NULL)
+    return apply2_out(name, find, a, b, data, flags, NULL)
 
 
 cdef Array* apply3(const char* name, FindLoop find, Array* a, Array* b, Array* third, void* data, int flags) noexcept nogil:
-    cdef Call c
-    c.name = name
-    c.n = 3
-    c.operands[0] = a
-    c.operands[1] = b
-    c.operands[2] = third
-    c.data = data
-    return apply_call(&c, find, flags, NULL)
+    return apply3_out(name, find, a, b, third, data, flags, NULL)
 
 
 cdef Array* apply2_out(const char* name, FindLoop find, Array* a, Array* b, void* data, int flags, Array* out) noexcept nogil:
