@@ -444,6 +444,38 @@ def test_the_interpreter_exits_while_daemon_threads_run_backward(threads: int, h
     assert run_python(DAEMON.format(threads=threads, hook=hook), timeout=60).strip() == "end"
 
 
+PRODUCTS_IN_DAEMONS = """
+import threading, time
+import cygrad
+cygrad.set_num_threads(2)
+a = cygrad.ones({n}, {n}, dtype=cygrad.{dtype}, requires_grad={leaf})
+v = cygrad.ones({n}, dtype=cygrad.{dtype})
+def work():
+    while True:
+        {product}
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.2)
+print("end")
+"""
+
+
+@pytest.mark.parametrize(
+    ("dtype", "n", "leaf", "product"),
+    [
+        ("float32", 1500, False, "a @ a"),
+        ("complex128", 700, False, "a @ a"),
+        ("float64", 700, True, "(a @ a).sum().backward()"),
+        ("float64", 3000, True, "(a @ v).sum().backward()"),
+    ],
+    ids=["forward", "complex", "backward", "vector"],
+)
+def test_the_interpreter_exits_while_daemon_threads_multiply(dtype: str, n: int, leaf: bool, product: str) -> None:
+    # OpenBLAS frees its memory while the process exits: nobody may be inside then (Note [BLAS at exit])
+    program = PRODUCTS_IN_DAEMONS.format(dtype=dtype, n=n, leaf=leaf, product=product)
+    assert [run_python(program, timeout=60).strip() for _ in range(3)] == ["end"] * 3
+
+
 NO_THREADS = """
 import resource, threading
 import cygrad

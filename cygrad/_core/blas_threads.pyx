@@ -6,12 +6,19 @@
 # matmul loops do the work (kernels/linalg.pyx), and its threads stay as they are.
 
 from libc.stdio cimport snprintf
-from cygrad._core.atomics cimport spin_trylock, spin_unlock
+from cygrad._core.atomics cimport atomic_add, atomic_load, spin_trylock, spin_unlock, unlikely
 
 import numpy._core._multiarray_umath as _numpy_core
 
 cdef extern from "<sched.h>" nogil:
     int sched_yield()
+
+cdef extern from "<unistd.h>" nogil:
+    int pause()
+    int usleep(unsigned int microseconds)
+
+cdef extern from "<stdlib.h>" nogil:
+    int atexit(void (*)() noexcept nogil)
 
 cdef extern from * nogil:
     """
@@ -30,12 +37,16 @@ cdef extern from * nogil:
 ctypedef int (*GetThreads)() noexcept nogil
 ctypedef void (*SetThreads)(int) noexcept nogil
 
+cdef enum:
+    CLOSED = 1 << 30
+
 cdef void* library = NULL
 cdef GetThreads get_threads = NULL
 cdef SetThreads set_threads = NULL
 cdef int lock = 0            # guards the next two
-cdef int inside = 0          # sections entered
+cdef int alone = 0           # sections entered
 cdef int before = 1          # threads that were set when the first was entered
+cdef long inside = 0         # calls of BLAS, and CLOSED once the process exits: Note [BLAS at exit]
 
 
 cdef void* blas_symbol(const char* name) noexcept nogil:
@@ -49,26 +60,45 @@ cdef void* blas_symbol(const char* name) noexcept nogil:
     return found
 
 
+cdef void blas_enter() noexcept nogil:
+    if unlikely(atomic_add(&inside, 1) > CLOSED):
+        atomic_add(&inside, -1)
+        while True:
+            pause()
+
+
+cdef void blas_leave() noexcept nogil:
+    atomic_add(&inside, -1)
+
+
+cdef void wait_for_calls() noexcept nogil:
+    atomic_add(&inside, CLOSED)
+    while atomic_load(&inside) > CLOSED:
+        usleep(100)
+
+atexit(wait_for_calls)
+
+
 cdef void blas_alone_enter() noexcept nogil:
-    global inside, before
+    global alone, before
     if set_threads == NULL:
         return
     take()
-    if inside == 0:
+    if alone == 0:
         before = get_threads()
         if before > 1:
             set_threads(1)
-    inside += 1
+    alone += 1
     spin_unlock(&lock)
 
 
 cdef void blas_alone_leave() noexcept nogil:
-    global inside
+    global alone
     if set_threads == NULL:
         return
     take()
-    inside -= 1
-    if inside == 0 and before > 1:
+    alone -= 1
+    if alone == 0 and before > 1:
         set_threads(before)
     spin_unlock(&lock)
 
@@ -79,11 +109,12 @@ cdef inline void take() noexcept nogil:
 
 
 cdef void blas_after_fork() noexcept nogil:
-    global inside
-    spin_unlock(&lock)
-    if inside > 0 and before > 1:
-        set_threads(before)
+    global alone, inside
     inside = 0
+    spin_unlock(&lock)
+    if alone > 0 and before > 1:
+        set_threads(before)
+    alone = 0
 
 
 cdef int find_library() except -1:

@@ -425,7 +425,29 @@ cdef int run_node_python(GraphTask* t, NodeState* s) except -1:
     return 0
 
 
-cdef int run_gil_node(GraphTask* t, NodeState* s) noexcept with gil:
+cdef inline bint python_enter(GraphTask* t) noexcept nogil:
+    # Not PyGILState_Ensure alone, which in a daemon thread makes a thread state in an interpreter that is gone: to take the own state back ends the thread.
+    cdef void* given_up = t.python
+    if given_up == NULL:
+        return False
+    PyEval_RestoreThread(<PyThreadState*>given_up)
+    t.python = NULL
+    return True
+
+
+cdef inline void python_leave(GraphTask* t, bint entered) noexcept nogil:
+    if entered:
+        t.python = PyEval_SaveThread()
+
+
+cdef int run_gil_node(GraphTask* t, NodeState* s) noexcept nogil:
+    cdef bint entered = python_enter(t)
+    cdef int status = run_held(t, s)
+    python_leave(t, entered)
+    return status
+
+
+cdef int run_held(GraphTask* t, NodeState* s) noexcept with gil:
     cdef GraphTask* outer = task_current()
     task_set_current(t)
     try:
@@ -448,7 +470,14 @@ cdef int fail_with(GraphTask* t, object exception) noexcept:
     return -1
 
 
-cdef int check_signals(GraphTask* t) noexcept with gil:
+cdef int check_signals(GraphTask* t) noexcept nogil:
+    cdef bint entered = python_enter(t)
+    cdef int status = check_held(t)
+    python_leave(t, entered)
+    return status
+
+
+cdef int check_held(GraphTask* t) noexcept with gil:
     try:
         PyErr_CheckSignals()
         return 0

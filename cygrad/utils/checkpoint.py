@@ -15,17 +15,18 @@ from __future__ import annotations
 
 import traceback
 import warnings
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import Generic, NamedTuple, TypeVar, cast
+from typing import Generic, TypeVar, cast
+from weakref import ref
 
 import cygrad
 from cygrad._core.device import device
 from cygrad._core.dtypes import dtype
 from cygrad._core.forward import _detached  # pyright: ignore[reportPrivateUsage]
 from cygrad._core.function import FunctionCtx
+from cygrad._core.size import Size
 from cygrad._core.task_queries import task_is_pruned, task_values
 from cygrad._core.tensor import Tensor
 from cygrad.autograd import backward
@@ -206,17 +207,16 @@ class _Stop(BaseException):
     """Ends a recomputation that has saved everything: no error, and nothing a function's own handlers should catch."""
 
 
-class _Facts(NamedTuple):
-    """What is compared between forward and recomputation."""
+# What is compared between forward and recomputation.
+_Facts = tuple[Size, dtype, device]
 
-    shape: tuple[int, ...]
-    dtype: dtype
-    device: device
 
-    @classmethod
-    def of(cls, tensor: Tensor) -> _Facts:
-        """The facts of one tensor."""
-        return cls(tuple(tensor.shape), tensor.dtype, tensor.device)
+def _described(facts: _Facts | None) -> str:
+    """Facts in the words of an error."""
+    if facts is None:
+        return "none"
+    shape, kind, place = facts
+    return f"shape {tuple(shape)}, dtype {kind}, device {place}"
 
 
 class _Place:
@@ -228,10 +228,6 @@ class _Place:
         self.number: int = number
         self.facts: _Facts | None = facts
         self.origin: str = origin
-
-
-class _Recomputed(weakref.WeakKeyDictionary[_Place, Tensor]):
-    """What one recomputation saved, as long as a Node still has its place-holder."""
 
 
 class _Recomputation(Generic[_R]):
@@ -288,7 +284,7 @@ class _Frame:
         self.debug: bool = debug
         self.early_stop: bool = early_stop
         self.forward_completed: bool = False
-        self.places: list[weakref.ref[_Place]] = []
+        self.places: list[ref[_Place]] = []
         tensors = [a for a in args if isinstance(a, Tensor)]
         self.others: list[object] = [_HOLE if isinstance(a, Tensor) else a for a in args]
         self.needs: list[bool] = [t.requires_grad for t in tensors]
@@ -296,28 +292,32 @@ class _Frame:
 
     def pack(self, tensor: Tensor) -> _Place:
         """A place-holder instead of the tensor."""
-        place = _Place(len(self.places), _Facts.of(tensor) if self.check else None, _origin() if self.debug else "")
-        self.places.append(weakref.ref(place))
+        places = self.places
+        facts = (tensor.shape, tensor.dtype, tensor.device) if self.check else None
+        place = _Place(len(places), facts, _origin() if self.debug else "")
+        places.append(ref(place))
         return place
 
     def unpack(self, place: _Place) -> Tensor:
         """The tensor of a place-holder, for the backward that runs now."""
         values = task_values()
         made = values.get(self)
-        if not isinstance(made, _Recomputed):
+        if not isinstance(made, list):
             made = values[self] = self.recompute()
-        found = made.pop(place, None)
+        number = place.number
+        found = made[number] if number < len(made) else None
         if found is None:
             raise CheckpointError(
                 "cygrad.utils.checkpoint: Unpack is being triggered for a tensor that was either never recomputed, "
                 "or already unpacked once: read saved tensors "
                 f"once a backward, and pass early_stop=False if the function saves them in another order. (tensor "
-                f"{place.number})"
+                f"{number})"
             )
-        return found
+        made[number] = None
+        return cast("Tensor", found)
 
-    def recompute(self) -> _Recomputed:
-        """Run the function again, and give what it saves."""
+    def recompute(self) -> list[Tensor | None]:
+        """Run the function again; at a place-holder's number its tensor, None if no Node has the place-holder now."""
         run = _Run(self)
         try:
             with saved_tensors_hooks(run.pack, run.unpack):
@@ -339,12 +339,12 @@ class _Frame:
 
     def compare(self, run: _Run) -> None:
         """CheckpointError unless the recomputation saved what the forward saved."""
-        if run.count < len(self.places) and not run.surplus:
+        if len(run.made) < len(self.places) and not run.surplus:
             raise CheckpointError(
                 "cygrad.utils.checkpoint: A different number of tensors was saved during the original forward and "
                 "recomputation.\n"
                 f"Number of tensors saved during forward: {len(self.places)}\nNumber of tensors saved during "
-                f"recomputation: {run.count}." + _HINT
+                f"recomputation: {len(run.made)}." + _HINT
             )
         if self.check and run.differences:
             raise CheckpointError(
@@ -370,9 +370,8 @@ class _Run:
     """One recomputation: hooks that collect what it saves."""
 
     def __init__(self, frame: _Frame) -> None:
-        self.frame: weakref.ref[_Frame] = weakref.ref(frame)
-        self.made: _Recomputed = _Recomputed()
-        self.count: int = 0
+        self.frame: ref[_Frame] = ref(frame)
+        self.made: list[Tensor | None] = []
         self.surplus: bool = False
         self.differences: list[str] = []
 
@@ -381,7 +380,9 @@ class _Run:
         frame = self.frame()
         if frame is None:
             return tensor
-        if self.count >= len(frame.places):
+        made, places = self.made, frame.places
+        number = len(made)
+        if number >= len(places):
             if frame.forward_completed:
                 raise CheckpointError(
                     "cygrad.utils.checkpoint: trying to save more tensors during recomputation than during the "
@@ -389,21 +390,17 @@ class _Run:
                 )
             self.surplus = True  # backward inside of the function: forward has not saved everything yet
             return tensor
-        place = frame.places[self.count]()
-        self.count += 1
-        if place is not None:
-            self.made[place] = tensor.detach()
-            facts = _Facts.of(tensor) if frame.check else None
+        place = places[number]()
+        made.append(None if place is None else tensor.detach())
+        if place is not None and frame.check:
+            facts = (tensor.shape, tensor.dtype, tensor.device)
             if facts != place.facts:
+                lines = f"\nsaved in forward at\n{place.origin}saved in recomputation at\n{_origin()}"
                 self.differences.append(
-                    f"tensor at position {place.number}:\nsaved metadata: {place.facts}\nrecomputed metadata: {facts}"
-                    + (
-                        f"\nsaved in forward at\n{place.origin}saved in recomputation at\n{_origin()}"
-                        if frame.debug
-                        else ""
-                    )
+                    f"tensor at position {number}:\nsaved metadata: {_described(place.facts)}\nrecomputed metadata: "
+                    f"{_described(facts)}" + (lines if frame.debug else "")
                 )
-        if frame.early_stop and self.count == len(frame.places):
+        if frame.early_stop and number + 1 == len(places):
             raise _Stop(self)
         return tensor
 

@@ -11,7 +11,7 @@ from libc.stdint cimport int64_t
 from libc.stdio cimport snprintf
 from libc.string cimport memset
 from cygrad._core.array cimport Array, array_incref
-from cygrad._core.blas_threads cimport blas_alone_enter, blas_alone_leave, blas_symbol
+from cygrad._core.blas_threads cimport blas_alone_enter, blas_alone_leave, blas_enter, blas_leave, blas_symbol
 from cygrad._core.dtypes cimport COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, ITEMSIZE, N_DTYPES, NUMPY_TYPE
 from cygrad._core.kernels.copy cimport contiguous
 from cygrad._core.kernels.iterate cimport InnerLoop
@@ -271,17 +271,17 @@ cdef void gemm(int dtype, const Matrix* ma, char* a, const Matrix* mb, char* b, 
     cdef Py_ssize_t stride = mb.cols * ITEMSIZE[dtype]
     if ma.rows == 0 or mb.cols == 0:
         return
-    if blas_takes(dtype):
-        if ma.cols:
+    if ma.cols:
+        blas_enter()
+        if blas_takes(dtype):
             blas_gemm(dtype, ma, a, mb, b, c, stride, alpha, beta)
-        elif beta == 0:
-            memset(c, 0, ma.rows * stride)
         else:
-            scale_in_place(dtype, c, ma.rows * mb.cols, beta)
-    elif ma.cols:
-        loop_gemm(dtype, ma, a, mb, b, c, stride)
-    else:
+            loop_gemm(dtype, ma, a, mb, b, c, stride)
+        blas_leave()
+    elif beta == 0 or not blas_takes(dtype):
         memset(c, 0, ma.rows * stride)
+    else:
+        scale_in_place(dtype, c, ma.rows * mb.cols, beta)
 
 
 cdef void scale_in_place(int dtype, char* c, Py_ssize_t n, double beta) noexcept nogil:
@@ -316,7 +316,9 @@ cdef void gemm_dot(int dtype, Py_ssize_t n, char* a, Py_ssize_t sa, char* b, Py_
     cdef Matrix mb
     if n == 0:
         memset(out, 0, item)
-    elif blas_takes(dtype) and (n == 1 or (sa > 0 and sb > 0 and sa % item == 0 and sb % item == 0)):
+        return
+    blas_enter()
+    if blas_takes(dtype) and (n == 1 or (sa > 0 and sb > 0 and sa % item == 0 and sb % item == 0)):
         blas_dot(dtype, n, a, sa // item, b, sb // item, out)
     else:
         ma.rows = mb.cols = 1
@@ -325,3 +327,4 @@ cdef void gemm_dot(int dtype, Py_ssize_t n, char* a, Py_ssize_t sa, char* b, Py_
         ma.cs = sa
         mb.rs = sb
         loop_gemm(dtype, &ma, a, &mb, b, out, item)
+    blas_leave()
