@@ -13,6 +13,7 @@ from collections.abc import Callable
 from types import ModuleType
 
 import pytest
+import torch
 from support import Outcome, assert_agrees, assert_same, assert_same_refusal, node_name, outcome
 
 import cygrad
@@ -353,6 +354,49 @@ def backward_twice_without_saved(m: ModuleType) -> object:
     return x.grad
 
 
+def returned_twice(forward: Callable[..., object], backward: Callable[..., object]) -> Call:
+    """One tensor at several places of what forward returns: which is which, and the gradients that arrive."""
+
+    def call(m: ModuleType) -> object:
+        start = leaf(m)
+        x = start * 1 if forward is written_and_returned_twice else start
+        made: Callable[..., object] = function(m, forward, backward).apply
+        outputs = tensors(made(x))
+        facts = [[o is outputs[0], o.requires_grad, node_name(o), o.output_nr] for o in outputs]
+        total = outputs[0].sum() * 3
+        for o in outputs[1:]:
+            total = total + (o * 5).sum()
+        first = m.autograd.grad(total, start, create_graph=True)[0]
+        second = m.autograd.grad(first.sum(), start, allow_unused=True)[0] if first.requires_grad else None
+        return [facts, first, second]
+
+    return call
+
+
+def doubled_twice(ctx: Context, x: Tensor) -> tuple[Tensor, Tensor]:
+    y = x * 2
+    return y, y
+
+
+def exponential_thrice(ctx: Context, x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    y = x.exp()
+    ctx.save_for_backward(y)
+    return y, x * 2, y, y
+
+
+def made_with_grad_and_returned_twice(ctx: Context, x: Tensor) -> tuple[Tensor, Tensor]:
+    m = cygrad if isinstance(x, cygrad.Tensor) else torch
+    with m.enable_grad():
+        y = x * 2
+    return y, y
+
+
+def written_and_returned_twice(ctx: Context, x: Tensor) -> tuple[Tensor, Tensor]:
+    x.mul_(2)
+    ctx.mark_dirty(x)
+    return x, x
+
+
 def returned_without_grad(m: ModuleType) -> object:
     z = m.ones(2)
     y = tensor(apply(m, lambda ctx, x: x, z))
@@ -433,6 +477,14 @@ AGREES: dict[str, Call] = {
     "input returned": returned(lambda ctx, x: x),
     "input returned twice": returned(lambda ctx, x: (x, x)),
     "input returned without needing grad": returned_without_grad,
+    "output returned twice": returned_twice(doubled_twice, lambda ctx, a, b: a * 2 + b * 10),
+    "saved output returned thrice": returned_twice(
+        exponential_thrice, lambda ctx, a, b, c, d: (a + c * 10 + d * 100) * ctx.saved_tensors[0] + b * 2
+    ),
+    "output with a graph returned twice": returned_twice(
+        made_with_grad_and_returned_twice, lambda ctx, a, b: a * 2 + b * 10
+    ),
+    "written input returned twice": returned_twice(written_and_returned_twice, lambda ctx, a, b: a * 2 + b * 10),
     "view returned": view_returned,
     "view written without grad": view_written_without_grad,
     "non-differentiable input returned": returned(ignored),

@@ -61,14 +61,54 @@ def test_the_wrong_input_and_output_are_named() -> None:
         gradcheck(lambda a, b, c: (a * b, a * half_seen(c)), (leaf(1.0), leaf(2.0), leaf(3.0)))
 
 
-def test_complex_functions() -> None:
+class Scaled(Function):
+    """Multiplication by a complex constant; the backward by default forgets to conjugate it."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, z: Tensor, factor: complex, in_backward: complex) -> Tensor:
+        ctx.in_backward = in_backward
+        return z * factor
+
+    @staticmethod
+    def backward(ctx: FunctionCtx, *grads: Tensor) -> tuple[Tensor, None, None]:
+        return grads[0] * ctx.in_backward, None, None
+
+    @staticmethod
+    def jvp(ctx: FunctionCtx, *tangents: Tensor) -> Tensor:
+        return tangents[0] * complex(ctx.in_backward).conjugate()
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_complex_functions(fast_mode: bool) -> None:
     z = leaf(1 + 2j, -0.5 + 0.25j)
-    assert gradcheck(lambda z: z * z.conj() * z.exp(), z)
-    assert gradgradcheck(lambda z: z * z.conj() * z.exp(), z)
-    assert gradcheck(lambda z: z.abs(), z)
-    assert gradcheck(lambda x: x * (1 + 2j), leaf(1.0, 2.0))
+    for forward in (False, True):
+        assert gradcheck(lambda z: z * z.conj() * z.exp(), z, fast_mode=fast_mode, check_forward_ad=forward)
+        assert gradcheck(lambda z: z.abs(), z, fast_mode=fast_mode, check_forward_ad=forward)
+        assert gradcheck(lambda z: (z.real, z.angle()), z, fast_mode=fast_mode, check_forward_ad=forward)
+        assert gradcheck(lambda x: x * (1 + 2j), leaf(1.0, 2.0), fast_mode=fast_mode, check_forward_ad=forward)
+    assert gradgradcheck(lambda z: z * z.conj() * z.exp(), z, fast_mode=fast_mode)
     with pytest.raises(GradcheckError, match="imaginary part"):
-        gradcheck(lambda z: cygrad.complex(z.real * 1, z.imag * z.imag.detach()), z)
+        gradcheck(lambda z: cygrad.complex(z.real * 1, z.imag * z.imag.detach()), z, fast_mode=fast_mode)
+    assert z.tolist() == [1 + 2j, -0.5 + 0.25j]
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+@pytest.mark.parametrize("factor", [1j, 2 - 1j, 0.5 + 3j])
+@pytest.mark.parametrize("mode", ["", "computed with forward mode "])
+def test_a_forgotten_conjugate_is_noticed(fast_mode: bool, factor: complex, mode: str) -> None:
+    def check(in_backward: complex) -> bool:
+        z = leaf(1 + 2j, -0.5 + 0.25j)
+        return gradcheck(
+            lambda z: Scaled.apply(z, factor, in_backward),
+            z,
+            fast_mode=fast_mode,
+            check_forward_ad=bool(mode),
+            check_backward_ad=not mode,
+        )
+
+    assert check(factor.conjugate())
+    with pytest.raises(GradcheckError, match=f"Jacobian {mode}mismatch for output 0 with respect to input 0"):
+        check(factor)
 
 
 def test_tolerances_and_step_are_used() -> None:

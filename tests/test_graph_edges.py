@@ -61,6 +61,28 @@ def edge_of_part(m: ModuleType, x: cygrad.Tensor) -> object:
     return m.autograd.grad(edge(m, (x * 2).split(1)[1]), x, ones(m, 1))
 
 
+def incoming(t: cygrad.Tensor) -> list[object]:
+    """Shape, dtype and device of each gradient that the grad_fn is given."""
+    assert t.grad_fn is not None
+    return [
+        None if i is None else (list(i.shape), str(i.dtype).rpartition(".")[2], str(i.device))
+        for i in t.grad_fn._input_metadata
+    ]
+
+
+def order(m: ModuleType, turned: bool) -> list[str]:
+    """Which of two Nodes that are ready at once runs first; `turned`: the first-made one got the larger number."""
+    x = leaf(m)
+    a, b = x * 2, x * 3
+    ran: list[str] = []
+    for name, t in (("a", a), ("b", b)):
+        t.grad_fn.register_hook(lambda *_, name=name: ran.append(name))
+    if turned:
+        a.grad_fn._set_sequence_nr(b.grad_fn._sequence_nr() + 1)
+    (a + b).sum().backward()
+    return ran
+
+
 def written_in_part(y: cygrad.Tensor) -> None:
     """Makes the grad_fn of `y` a CopySlices."""
     y[:1].mul_(3)
@@ -96,6 +118,26 @@ AGREED: dict[str, Call] = {
             isinstance(edge(m, x).node, m.autograd.graph.Node),
         ]
     ),
+    "metadata of what comes in": with_graph(
+        lambda m, x, y, z: [
+            incoming(y),
+            incoming(z),
+            incoming(y.to(m.float32)),
+            incoming(y.reshape(1, 1, 1, 1, 3)),
+            incoming(m.stack([y, y]).max(dim=1).values),
+            incoming(y.unbind()[1]),
+            [(list(i.shape), str(i.device)) for i in edge(m, x).node._input_metadata],
+        ]
+    ),
+    "sequence numbers can be set": with_graph(
+        lambda m, x, y, z: [
+            z.grad_fn._set_sequence_nr(500),
+            z.grad_fn._sequence_nr(),
+            z.grad_fn.requires_grad,
+            edge(m, x).node._sequence_nr(),
+        ]
+    ),
+    "sequence numbers decide which Node runs first": lambda m: [order(m, False), order(m, True)],
     "increment_version": with_graph(
         lambda m, x, y, z: [
             m.autograd.graph.increment_version(y),
@@ -167,6 +209,9 @@ REFUSED: dict[str, Call] = {
     "saved tensor written by another kernel": with_graph(
         lambda m, x, y, z: [m.autograd.graph.increment_version(x), z.backward()]
     ),
+    "negative sequence number": with_graph(lambda m, x, y, z: z.grad_fn._set_sequence_nr(-1)),
+    "sequence number that is none": with_graph(lambda m, x, y, z: z.grad_fn._set_sequence_nr("first")),
+    "requires_grad of a Node cannot be set": with_graph(lambda m, x, y, z: setattr(z.grad_fn, "requires_grad", False)),
     "increment_version of a number": lambda m: m.autograd.graph.increment_version(3),
     "Node()": lambda m: m.autograd.graph.Node(),
 }

@@ -113,7 +113,7 @@ def test_write(name: str) -> None:
         x = recorded(m, 3)
         assert WRITES[name](m, x) is x
         seen.append(described(x))
-    assert seen[0] == seen[1]
+    assert_same(*seen)  # values to the last bit would ask too much: on some processors the oracle rounds sqrt(2) down
 
 
 @pytest.mark.parametrize("name", [name for name in WRITES if name not in ("detach_", "as_strided_", "floor_divide_")])

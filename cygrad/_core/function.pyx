@@ -473,6 +473,9 @@ cdef tuple record(FunctionCtx ctx, str name, tuple args, tuple outputs, int n_te
                 view_set_kind(t, source, VIEW_CUSTOM)
             if differentiable:
                 history_set(t, n, k)
+        elif differentiable and position(outputs, o) < k:
+            t = settled[position(outputs, o)]                # returned twice: one tensor, at its last place
+            history_set(t, n, k)
         else:
             if t.base_ is not None:
                 t.view_kind = VIEW_CUSTOM
@@ -600,7 +603,7 @@ cdef int save_all(FunctionCtx ctx, Node n, tuple args, tuple outputs, tuple sett
         if i >= 0:
             t = settled[i]
             if t.grad_fn_ is n:
-                save_output(n, k, t, i)
+                save_output(n, k, t, t.output_nr_)
             else:
                 save_input(n, k, t, -1)
             continue

@@ -2,6 +2,8 @@
 #
 # Why it exists: the answers lie in C fields of Nodes; asking is rare, so it has no place in the modules that record and run.
 
+from typing import NamedTuple
+
 from cpython.ref cimport Py_DECREF
 from cygrad._core.array cimport IntList
 from cygrad._core.dtypes cimport dtype_object
@@ -10,6 +12,9 @@ from cygrad._core.node cimport Node, NodeState, node_of, node_lock_take, node_lo
 from cygrad._core.inplace cimport version_bump
 from cygrad._core.recording cimport gradient_edge
 from cygrad._core.tensor cimport Tensor
+
+from cygrad._core.device import device
+from cygrad._core.function import FunctionCtx
 
 
 def edge_of_tensor(Tensor tensor not None) -> tuple[Node, int] | None:
@@ -44,6 +49,26 @@ def output_facts(Node node not None, output_nr: int) -> tuple[tuple[int, ...], o
         return None
     facts = s.outputs[nr]
     return tuple([facts.v[i] for i in range(1, facts.n)]), dtype_object(<int>facts.v[0])
+
+
+class InputMetadata(NamedTuple):
+    """What is known of an output of a forward operation, and so of the gradient that comes in there."""
+
+    shape: list
+    dtype: object
+    device: object
+
+
+def input_metadata(Node node not None) -> tuple[InputMetadata | None, ...]:
+    """Of each gradient that the Node is given; None for an output of a custom Function that has none."""
+    cdef list found = []
+    for nr in range(node.s.n_outputs):
+        facts = output_facts(node, nr)
+        found.append(None if facts is None else InputMetadata(list(facts[0]), facts[1], device("cpu")))
+    if node.s.payload == NULL or not isinstance(<object>node.s.payload, FunctionCtx):
+        while found and found[len(found) - 1] is None:
+            found.pop()                      # indices and the like, which never have a gradient
+    return tuple(found)
 
 
 def saved_bytes(Node node not None) -> list[tuple[str, int, int]]:

@@ -5,11 +5,10 @@
 # the calling thread touches the task. Heavy work (applying, summing, casting, adding) happens outside of the lock.
 
 from cpython.object cimport PyObject
-from libc.stdint cimport uint64_t
 from cygrad._core.array cimport Array, IntList
 from cygrad._core.atomics cimport atomic_cas_ptr, atomic_load_ptr, atomic_store_ptr, atomic_store, spin_trylock, spin_unlock
 from cygrad._core.errors cimport Error
-from cygrad._core.node cimport NodeState, Scratch, node_flags, FLAG_ACCUMULATE
+from cygrad._core.node cimport NodeState, Scratch
 
 cdef struct Capture:          # one of `inputs`: the gradient that reaches input number nr of a Node
     NodeState* node
@@ -20,7 +19,7 @@ cdef struct Capture:          # one of `inputs`: the gradient that reaches input
 cdef enum:
     RUN_LEAF = -2
 
-cdef struct NodeHeap:         # highest priority first
+cdef struct NodeHeap:         # largest sequence number first
     NodeState** v
     int n
     int room
@@ -57,10 +56,6 @@ cdef struct GraphTask:
     PyObject* values          # dict of what Python code keeps for this backward alone, owned; NULL: none
     GraphTask* next_open      # list of tasks that want workers (workers.pyx)
     NodeState* claimed_inline[64]
-
-cdef inline uint64_t priority(NodeState* s) noexcept nogil:
-    # Last made, first run; leaves before everything else, since they free memory.
-    return <uint64_t>-1 if node_flags(s) & FLAG_ACCUMULATE else s.sequence
 
 cdef int task_init(GraphTask* t, bint recorded, bint keep_graph) noexcept nogil
 cdef void task_finish(GraphTask* t) noexcept                     # with the GIL: drops what is left, gives claims back

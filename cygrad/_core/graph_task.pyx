@@ -1,6 +1,7 @@
 # GraphTask: claims, queues, failure. Contract: graph_task.pxd.
 
 from cpython.ref cimport Py_DECREF
+from libc.stdint cimport uint64_t
 from libc.string cimport memset, memcpy
 from cpython.ref cimport Py_XDECREF
 from cygrad._core.array cimport array_decref
@@ -96,7 +97,7 @@ cdef Scratch* task_scratch(GraphTask* t, NodeState* s) noexcept nogil:
 
 cdef int heap_push(NodeHeap* h, NodeState* s) noexcept nogil:
     cdef NodeState** larger
-    cdef uint64_t p = priority(s)
+    cdef uint64_t p = s.sequence
     cdef int i, parent, room
     if h.n == h.room:
         room = 2 * h.room if h.room else 32
@@ -112,7 +113,7 @@ cdef int heap_push(NodeHeap* h, NodeState* s) noexcept nogil:
     h.n += 1
     while i > 0:
         parent = (i - 1) >> 1
-        if priority(h.v[parent]) >= p:
+        if h.v[parent].sequence >= p:
             break
         h.v[i] = h.v[parent]
         i = parent
@@ -127,14 +128,14 @@ cdef NodeState* heap_pop(NodeHeap* h) noexcept nogil:
     cdef int i = 0, child
     h.n -= 1
     last = h.v[h.n]
-    p = priority(last)
+    p = last.sequence
     while True:
         child = 2 * i + 1
         if child >= h.n:
             break
-        if child + 1 < h.n and priority(h.v[child + 1]) > priority(h.v[child]):
+        if child + 1 < h.n and h.v[child + 1].sequence > h.v[child].sequence:
             child += 1
-        if priority(h.v[child]) <= p:
+        if h.v[child].sequence <= p:
             break
         h.v[i] = h.v[child]
         i = child
@@ -166,11 +167,11 @@ cdef NodeState* task_pop(GraphTask* t, bint with_gil_nodes, bint* needs_gil) noe
     cdef int source = 0
     if t.single != NULL:
         source = 1
-        best = priority(t.single)
-    if t.ready.n and (source == 0 or priority(t.ready.v[0]) > best):
+        best = t.single.sequence
+    if t.ready.n and (source == 0 or t.ready.v[0].sequence > best):
         source = 2
-        best = priority(t.ready.v[0])
-    if with_gil_nodes and t.ready_gil.n and (source == 0 or priority(t.ready_gil.v[0]) > best):
+        best = t.ready.v[0].sequence
+    if with_gil_nodes and t.ready_gil.n and (source == 0 or t.ready_gil.v[0].sequence > best):
         source = 3
     needs_gil[0] = source == 3
     if source == 1:

@@ -93,7 +93,7 @@ cdef struct NodeState:
     PyObject* hooks          # HookTable of callables (grad_inputs, grad_outputs) after apply
     PyObject* meta           # dict: metadata, made when asked for
     NodeType* type
-    uint64_t sequence        # made later = larger
+    uint64_t sequence        # of those that are ready the largest runs first: made later = larger; an AccumulateGrad's is the largest, since it frees memory
     int flags
     int lock
     int released             # saved memory was freed by a backward: changes under `lock`

@@ -168,9 +168,24 @@ cdef class Node:
         found = apply_vjp(self, list(grads), need)
         return found[0] if len(found) == 1 else tuple(found)
 
+    @property
+    def requires_grad(self) -> bool:
+        """Always True: only what needs a gradient has a Node."""
+        return True
+
+    @property
+    def _input_metadata(self):
+        """What the Node is given: for each gradient its shape, dtype and device, those of an output of the forward operation; None for a constant one."""
+        from cygrad._core.graph_queries import input_metadata
+        return input_metadata(self)
+
     def _sequence_nr(self) -> int:
         """Nodes made later have larger numbers; the engine runs larger ones first."""
         return self.s.sequence
+
+    def _set_sequence_nr(self, uint64_t sequence_nr) -> None:
+        """Give the Node another number, and so another turn among those that are ready; not while a backward runs."""
+        self.s.sequence = sequence_nr
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {<size_t><void*>self:#x}>"

@@ -2,6 +2,7 @@
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
+from libc.stdint cimport uint64_t
 from libc.string cimport memset
 from cygrad._core.array cimport array_incref, array_decref, same_shape, WRAPPED
 from cygrad._core.atomics cimport atomic_load
@@ -41,6 +42,7 @@ cdef NodeState* gradient_edge(Tensor t, int* nr) except? NULL:
     if t.accumulator == NULL:
         n = node_new(&NT_accumulate, 0)
         n.s.flags |= FLAG_ACCUMULATE
+        n.s.sequence = <uint64_t>-1
         Py_INCREF(t)
         n.s.payload = <PyObject*>t
         t.accumulator = &n.s

@@ -24,6 +24,7 @@ from collections.abc import Callable
 import cygrad
 from cygrad import Tensor
 from cygrad._core.memory import live_objects
+from cygrad.autograd import forward_ad
 
 THREADS = 4
 
@@ -415,6 +416,60 @@ def packed_meanwhile(rng: random.Random) -> None:
     together([run, run, run, pack])
 
 
+def tangents(rng: random.Random) -> None:
+    """Threads push tangents through shared tensors and pull cotangents that carry some back, in one dual level."""
+    shared = leaf([1.0, 2.0, 3.0])
+    factor = float(rng.randrange(1, 5))
+    with forward_ad.dual_level():
+        root_of = forward_ad.make_dual(shared, cygrad.full((3,), factor, dtype=cygrad.float64))
+        root = (root_of * root_of * root_of).sum()
+
+        def push() -> None:
+            for k in range(20):
+                x = forward_ad.make_dual(shared.detach(), cygrad.full((3,), float(k), dtype=cygrad.float64))
+                y = x * x + x
+                y[1:] *= 2.0
+                found = forward_ad.unpack_dual(y).tangent
+                expected = [3.0 * k, 10.0 * k, 14.0 * k]
+                check(found is not None and found.tolist() == expected, f"tangents: {found} for {expected}")
+
+        def pull() -> None:
+            for _ in range(10):
+                (grad,) = cygrad.autograd.grad(root, shared, retain_graph=True)
+                check(grad.tolist() == [3.0, 12.0, 27.0], f"tangents: gradient {grad}")
+                found = forward_ad.unpack_dual(grad).tangent
+                expected = [6.0 * v * factor for v in (1.0, 2.0, 3.0)]
+                check(found is not None and found.tolist() == expected, f"tangents: {found} for {expected}")
+
+        together([push, pull, push, pull])
+
+
+def level_left_meanwhile(_: random.Random) -> None:
+    """The dual level ends and begins again while other threads compute in it: a tangent is right, or it is gone."""
+    done = threading.Event()
+    x = cygrad.tensor([1.0, 2.0], dtype=cygrad.float64)
+    direction = cygrad.tensor([1.0, 3.0], dtype=cygrad.float64)
+
+    def leave() -> None:
+        for _ in range(10):
+            with forward_ad.dual_level():
+                time.sleep(0)
+        done.set()
+
+    def push() -> None:
+        while not done.is_set():
+            try:
+                y = forward_ad.make_dual(x, direction).exp().log() * 2.0
+                found = forward_ad.unpack_dual(y).tangent
+            except RuntimeError as error:
+                check("level" in str(error), f"level_left_meanwhile: {error}")
+                continue
+            close = found is None or max(abs(a - b) for a, b in zip(found.tolist(), (2.0, 6.0), strict=True)) < 1e-12
+            check(close, f"level_left_meanwhile: {found}")
+
+    together([leave, push, push, push])
+
+
 def forked(_: random.Random) -> None:
     """A child made after worker threads ran computes a right gradient and ends."""
     if not hasattr(os, "fork"):
@@ -460,6 +515,8 @@ CASES: tuple[Callable[[random.Random], None], ...] = (
     grad_read_meanwhile,
     own_graphs,
     packed_meanwhile,
+    tangents,
+    level_left_meanwhile,
     forked,
 )
 
