@@ -45,3 +45,5 @@ cdef int read_number(const char* name, Array* a, double* parts) noexcept nogil
 # The same with an `out` as call_run takes it.
 cdef Array* apply2_out(const char* name, FindLoop find, Array* a, Array* b, void* data, int flags, Array* out) noexcept nogil
 cdef Array* apply3_out(const char* name, FindLoop find, Array* a, Array* b, Array* third, void* data, int flags, Array* out) noexcept nogil
+# A loop of one operand (b: NULL) or two of `dtype`, whose results are of another one.
+cdef Array* apply_converting(const char* name, InnerLoop inner, int n, int dtype, int result, Array* a, Array* b) noexcept nogil

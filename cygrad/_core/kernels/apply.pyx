@@ -429,3 +429,18 @@ cdef int read_number(const char* name, Array* a, double* parts) noexcept nogil:
         return fail_s(ERR_RUNTIME, "%s: a number or a tensor of one element is expected here", name, "", "")
     convert_element(a.dtype, a.data, COMPLEX128, <char*>parts)
     return 0
+
+
+cdef Array* apply_converting(const char* name, InnerLoop inner, int n, int dtype, int result, Array* a, Array* b) noexcept nogil:
+    cdef Call c
+    c.name = name
+    c.inner = inner
+    if inner == NULL:
+        return fail_dtype(name, dtype)
+    c.data = NULL
+    c.n = n
+    c.operands[0] = a
+    c.operands[1] = b
+    c.dtypes[0] = c.dtypes[1] = dtype
+    c.dtypes[n] = c.result = result
+    return call_run(&c, NULL)

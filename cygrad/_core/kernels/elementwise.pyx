@@ -3,18 +3,14 @@
 # Elementwise operations by name. Contract: elementwise.pxd.
 
 from libc.math cimport pow as power_of
-from libc.string cimport memcpy
-from cygrad._core.array cimport (
-    Array, array_alias, array_empty_like, array_view, array_incref, array_decref, broadcast_shape, result_dtype, same_shape, shape_text, scalar_int, scalar_double, WRAPPED)
-from cygrad._core.dtypes cimport (
-    ITEMSIZE, BOOL, UINT8, INT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128, is_complex_code, is_float_code, is_integral_code, dtype_cname)
+from cygrad._core.array cimport Array, array_empty_like, array_incref, array_decref, result_dtype, scalar_int, WRAPPED
+from cygrad._core.dtypes cimport BOOL, INT64, FLOAT16, is_complex_code, is_integral_code, dtype_cname
 from cygrad._core.errors cimport fail, fail_s, ERR_RUNTIME, ERR_NOT_IMPLEMENTED
 from cygrad._core.kernels cimport half      # its C++ types, for the templates
-from cygrad._core.kernels.apply cimport (
-    Call, PLAIN, TO_FLOAT, apply1, apply2, apply2_out, apply3, apply3_out, call_run, common_dtype, fail_dtype, promote_all, read_number)
+from cygrad._core.kernels.apply cimport PLAIN, TO_FLOAT, apply1, apply2, apply_converting, apply2_out, apply3_out, common_dtype, fail_dtype, read_number
 from cygrad._core.kernels.chains cimport Chain, apply_chain
-from cygrad._core.kernels.copy cimport cast, clone, contiguous, convert_element, fill, check_value
-from cygrad._core.kernels.iterate cimport InnerLoop, Loop, loop_add, loop_init, loop_ready, loop_run
+from cygrad._core.kernels.copy cimport cast, clone, fill, check_value
+from cygrad._core.kernels.iterate cimport InnerLoop
 from cygrad._core.kernels.ufuncs cimport *
 
 cdef extern from "elementwise.hpp" nogil:
@@ -22,23 +18,15 @@ cdef extern from "elementwise.hpp" nogil:
     InnerLoop frac_loop "cygrad::real1<cygrad::Frac>"(int dtype) noexcept
     InnerLoop cube_loop "cygrad::floats1<cygrad::Cube>"(int dtype) noexcept
     InnerLoop inverse_square_loop "cygrad::floats1<cygrad::InverseSquare>"(int dtype) noexcept
-    InnerLoop angle_loop "cygrad::real1<cygrad::Angle>"(int dtype) noexcept
-    InnerLoop complex_angle_loop "cygrad::complex_angle_loop"(int dtype) noexcept
     InnerLoop isposinf_loop "cygrad::to_bool1<cygrad::IsPositiveInfinity>"(int dtype) noexcept
     InnerLoop isneginf_loop "cygrad::to_bool1<cygrad::IsNegativeInfinity>"(int dtype) noexcept
     InnerLoop round_decimals_loop "cygrad::real1<cygrad::RoundDecimals>"(int dtype) noexcept
-    InnerLoop nan_to_num_loop "cygrad::floats1<cygrad::NanToNum>"(int dtype) noexcept
     InnerLoop div_trunc_loop "cygrad::ordered2<cygrad::DivTrunc>"(int dtype) noexcept
     InnerLoop add_alpha_loop "cygrad::floats2<cygrad::AddAlpha>"(int dtype) noexcept
     InnerLoop addcmul_loop "cygrad::floats3<cygrad::Addcmul>"(int dtype) noexcept
     InnerLoop addcdiv_loop "cygrad::floats3<cygrad::Addcdiv>"(int dtype) noexcept
     InnerLoop lerp_loop "cygrad::floats2<cygrad::Lerp>"(int dtype) noexcept
     InnerLoop lerp_tensor_loop "cygrad::floats3<cygrad::LerpTensor>"(int dtype) noexcept
-    InnerLoop clamp_loop "cygrad::ordered3<cygrad::Clamp>"(int dtype) noexcept
-    InnerLoop clamp_numbers_loop "cygrad::real1<cygrad::ClampNumbers>"(int dtype) noexcept
-    InnerLoop complex_loop "cygrad::real_to_complex2<cygrad::ComplexOf>"(int dtype) noexcept
-    InnerLoop polar_loop "cygrad::real_to_complex2<cygrad::Polar>"(int dtype) noexcept
-    InnerLoop select_loop "cygrad::select_loop"(int size) noexcept
     InnerLoop sinc_loop "cygrad::floats_chain1<cygrad::Sinc>"(int dtype) noexcept
     InnerLoop sigmoid_loop "cygrad::floats_chain1<cygrad::Sigmoid>"(int dtype) noexcept
 
@@ -526,52 +514,7 @@ cdef int lerp_(Array* target, Array* end, Array* weight) noexcept nogil:
     return kept(lerp_out(target, end, weight, target))
 
 
-cdef int check_bound(Array* bound, int dtype) noexcept nogil:
-    return check_value(bound, dtype) if bound != NULL and bound.flags & WRAPPED else 0
-
-
-cdef Array* clamp(Array* a, Array* min, Array* max) noexcept nogil:
-    cdef double[4] p
-    cdef Array* operands[3]
-    cdef int n = 1, t
-    if a == NULL:
-        return NULL
-    if min == NULL and max == NULL:
-        fail(ERR_RUNTIME, "clamp: At least one of 'min' or 'max' must not be None; pass a bound")
-        return NULL
-    operands[0] = a
-    if min != NULL:
-        operands[n] = min
-        n += 1
-    if max != NULL:
-        operands[n] = max
-        n += 1
-    t = promote_all(n, operands)
-    if is_complex_code(t):
-        fail(ERR_NOT_IMPLEMENTED, "clamp: clamp is not supported for complex types, which have no order; apply it to the real or imaginary part")
-        return NULL
-    if t == BOOL and n == 3:
-        return fail_dtype("clamp", t)
-    if check_bound(min, t) < 0 or check_bound(max, t) < 0:
-        return NULL
-    if n == 2:
-        return binary(UF_MINIMUM if min == NULL else UF_MAXIMUM, a, operands[1], NULL)
-    if min.flags & max.flags & WRAPPED and t == a.dtype and is_float_code(t):
-        if read_number("clamp", min, p) < 0 or read_number("clamp", max, &p[2]) < 0:
-            return NULL
-        return apply1("clamp", &clamp_numbers_loop, a, p, PLAIN)
-    return apply3("clamp", &clamp_loop, a, min, max, NULL, PLAIN)
-
-
-cdef Array* clamp_min(Array* a, Array* min) noexcept nogil:
-    return clamp(a, min, NULL) if min != NULL else NULL
-
-
-cdef Array* clamp_max(Array* a, Array* max) noexcept nogil:
-    return clamp(a, NULL, max) if max != NULL else NULL
-
-
-# --- Functions and complex numbers ----------------------------------------------------------------------------------------------------------------
+# --- Functions ------------------------------------------------------------------------------------------------------------------------------------
 
 cdef Array* sigmoid(Array* a) noexcept nogil:
     cdef Chain chain
@@ -581,79 +524,6 @@ cdef Array* sigmoid(Array* a) noexcept nogil:
 cdef Array* sinc(Array* a) noexcept nogil:
     cdef Chain chain
     return apply_chain("sinc", &sinc_loop, a, NULL, &chain, UF_SIN, -1, TO_FLOAT)
-
-
-cdef inline int part_dtype(int t) noexcept nogil:
-    return FLOAT32 if t == COMPLEX64 else FLOAT64
-
-
-cdef Array* real(Array* a) noexcept nogil:
-    if a == NULL or not is_complex_code(a.dtype):
-        return array_incref(a)
-    return array_view(a, part_dtype(a.dtype), a.data, a.ndim, a.shape, a.strides)
-
-
-cdef Array* imag(Array* a) noexcept nogil:
-    if a == NULL:
-        return NULL
-    if not is_complex_code(a.dtype):
-        fail(ERR_RUNTIME, "imag: imag is not implemented for tensors with non-complex dtypes; the imaginary part of a real tensor is zero everywhere")
-        return NULL
-    return array_view(a, part_dtype(a.dtype), a.data + ITEMSIZE[a.dtype] // 2, a.ndim, a.shape, a.strides)
-
-
-cdef Array* conj(Array* a) noexcept nogil:
-    if a == NULL or not is_complex_code(a.dtype):
-        return array_incref(a)
-    return unary(UF_CONJ, a, NULL)
-
-
-# A loop whose result has another dtype than its operands.
-cdef Array* converting(const char* name, InnerLoop inner, int n, int dtype, int result, Array* a, Array* b) noexcept nogil:
-    cdef Call c
-    c.name = name
-    c.inner = inner
-    if inner == NULL:
-        return fail_dtype(name, dtype)
-    c.data = NULL
-    c.n = n
-    c.operands[0] = a
-    c.operands[1] = b
-    c.dtypes[0] = c.dtypes[1] = dtype
-    c.dtypes[n] = c.result = result
-    return call_run(&c, NULL)
-
-
-cdef Array* angle(Array* a) noexcept nogil:
-    if a != NULL and is_complex_code(a.dtype):
-        return converting("angle", complex_angle_loop(a.dtype), 1, a.dtype, part_dtype(a.dtype), a, NULL)
-    return apply1("angle", &angle_loop, a, NULL, TO_FLOAT)
-
-
-cdef int check_parts(const char* name, Array* a, Array* b) noexcept nogil:
-    if not is_float_code(a.dtype) or not is_float_code(b.dtype):
-        return fail_s(ERR_RUNTIME, "%s: Expected both inputs to be Half, Float or Double tensors but got %s and %s; convert them first", name,
-                      dtype_cname(a.dtype), dtype_cname(b.dtype))
-    if a.dtype != b.dtype:
-        return fail_s(ERR_RUNTIME, "%s: Expected object of scalar type %s but got scalar type %s for second argument; convert one of them", name,
-                      dtype_cname(a.dtype), dtype_cname(b.dtype))
-    return 0
-
-
-cdef inline int whole_dtype(int t) noexcept nogil:
-    return COMPLEX64 if t == FLOAT32 else COMPLEX128
-
-
-cdef Array* complex_(Array* real, Array* imag) noexcept nogil:
-    if real == NULL or imag == NULL or check_parts("complex", real, imag) < 0:
-        return NULL
-    return converting("complex", complex_loop(real.dtype), 2, real.dtype, whole_dtype(real.dtype), real, imag)
-
-
-cdef Array* polar(Array* abs, Array* angle) noexcept nogil:
-    if abs == NULL or angle == NULL or check_parts("polar", abs, angle) < 0:
-        return NULL
-    return converting("polar", polar_loop(abs.dtype), 2, abs.dtype, whole_dtype(abs.dtype), abs, angle)
 
 
 # --- Comparison -----------------------------------------------------------------------------------------------------------------------------------
@@ -669,7 +539,7 @@ cdef Array* infinity(const char* name, InnerLoop inner, Array* a) noexcept nogil
         result = constant_like(a, BOOL, zero) if zero != NULL else NULL
         array_decref(zero)
         return result
-    return converting(name, inner, 1, a.dtype, BOOL, a, NULL)
+    return apply_converting(name, inner, 1, a.dtype, BOOL, a, NULL)
 
 
 cdef Array* isposinf(Array* a) noexcept nogil:
@@ -678,291 +548,3 @@ cdef Array* isposinf(Array* a) noexcept nogil:
 
 cdef Array* isneginf(Array* a) noexcept nogil:
     return infinity("isneginf", isneginf_loop(a.dtype), a) if a != NULL else NULL
-
-
-cdef Array* isclose(Array* a, Array* b, double rtol, double atol, bint equal_nan) noexcept nogil:
-    cdef Array* close
-    cdef Array* other
-    cdef Array* both
-    cdef Array* error
-    cdef Array* size
-    cdef Array* number
-    cdef Array* allowed
-    if a == NULL or b == NULL:
-        return NULL
-    if a.dtype != b.dtype:
-        fail_s(ERR_RUNTIME, "isclose: %s did not match %s; convert one of the tensors", dtype_cname(a.dtype), dtype_cname(b.dtype), "")
-        return NULL
-    if not (rtol >= 0 and atol >= 0):
-        fail(ERR_RUNTIME, "isclose: rtol must be greater than or equal to zero, and so must atol; pass tolerances that are not negative")
-        return NULL
-    close = eq(a, b)
-    if equal_nan and a.dtype >= FLOAT16:
-        size = isnan(a)
-        other = isnan(b)
-        both = logical_and(size, other)
-        close = joined(close, both)
-        array_decref(size)
-        array_decref(other)
-    if rtol == 0 and atol == 0:
-        return close
-    # abs(a - b) <= atol + abs(rtol * b), where the difference is finite
-    number = scalar_double(rtol)
-    other = mul(b, number)
-    array_decref(number)
-    size = abs(other)
-    number = scalar_double(atol)
-    allowed = add(size, number)
-    array_decref(number)
-    array_decref(size)
-    array_decref(other)
-    if a.dtype == BOOL:
-        error = logical_xor(a, b)
-    else:
-        other = sub(a, b)
-        error = abs(other)
-        array_decref(other)
-    other = le(error, allowed)
-    size = isfinite(error)
-    both = logical_and(other, size)
-    array_decref(other)
-    array_decref(size)
-    array_decref(error)
-    array_decref(allowed)
-    return joined(close, both)
-
-
-cdef Array* joined(Array* a, Array* b) noexcept nogil:
-    # a or b; takes over both references
-    cdef Array* result = logical_or(a, b)
-    array_decref(a)
-    array_decref(b)
-    return result
-
-
-cdef int equal(Array* a, Array* b) noexcept nogil:
-    cdef Array* same
-    cdef Py_ssize_t i
-    cdef int result = 1
-    if a == NULL or b == NULL:
-        return -1
-    if not same_shape(a, b):
-        return 0
-    same = eq(a, b)
-    if same == NULL:
-        return -1
-    for i in range(same.numel):             # fresh memory is dense, in whatever order
-        if same.data[i] == 0:
-            result = 0
-            break
-    array_decref(same)
-    return result
-
-
-# --- Selection ------------------------------------------------------------------------------------------------------------------------------------
-
-cdef Array* select_elements(const char* name, Array* condition, Array* a, Array* b, int t) noexcept nogil:
-    cdef Call c
-    c.name = name
-    c.inner = select_loop(ITEMSIZE[t])
-    c.data = NULL
-    c.n = 3
-    c.operands[0] = condition
-    c.operands[1] = a
-    c.operands[2] = b
-    c.dtypes[0] = BOOL
-    c.dtypes[1] = c.dtypes[2] = c.dtypes[3] = c.result = t
-    return call_run(&c, NULL)
-
-
-cdef Array* where(Array* condition, Array* a, Array* b) noexcept nogil:
-    cdef int t
-    if condition == NULL or a == NULL or b == NULL:
-        return NULL
-    if condition.dtype != BOOL and condition.dtype != UINT8:
-        fail_s(ERR_RUNTIME, "where: where expected condition to be a boolean tensor, but got a tensor with dtype %s; compare it, for example with != 0",
-               dtype_cname(condition.dtype), "", "")
-        return NULL
-    t = result_dtype(a, b)
-    if t != FLOAT16 and (check_bound(a, t) < 0 or check_bound(b, t) < 0):
-        return NULL
-    return select_elements("where", condition, a, b, t)
-
-
-cdef Array* unwrapped(Array* a, int dtype) noexcept nogil:
-    cdef Array* given = cast(a, dtype)
-    cdef Array* result = given
-    if given != NULL and given.flags & WRAPPED:
-        result = array_alias(given)
-        array_decref(given)
-    return result
-
-
-cdef Array* xlogy(Array* a, Array* b) noexcept nogil:
-    cdef Array* operands[2]
-    cdef Array* x
-    cdef Array* y
-    cdef Array* logs
-    cdef Array* product
-    cdef Array* zero
-    cdef Array* at_zero
-    cdef Array* chosen
-    cdef Array* nans
-    cdef Array* result
-    cdef int t
-    operands[0] = a
-    operands[1] = b
-    t = common_dtype(2, operands, TO_FLOAT)
-    if t < 0:
-        return NULL
-    if is_complex_code(t):
-        return fail_dtype("xlogy", t)
-    x = cast(a, t)
-    y = unwrapped(b, t)              # the logarithm of a number in the precision of the result
-    logs = log(y)
-    product = mul(x, logs)
-    zero = scalar_int(0)
-    at_zero = eq(x, zero)
-    chosen = where(at_zero, zero, product)
-    nans = isnan(y)
-    result = where(nans, y, chosen)
-    array_decref(x)
-    array_decref(y)
-    array_decref(logs)
-    array_decref(product)
-    array_decref(zero)
-    array_decref(at_zero)
-    array_decref(chosen)
-    array_decref(nans)
-    return result
-
-
-cdef Array* ldexp(Array* a, Array* b) noexcept nogil:
-    cdef Array* exponent
-    cdef Array* two
-    cdef Array* power
-    cdef Array* result
-    if a == NULL or b == NULL:
-        return NULL
-    exponent = cast(b, a.dtype) if is_float_code(a.dtype) and is_integral_code(b.dtype) else array_incref(b)
-    two = scalar_double(2)
-    power = pow(two, exponent)
-    result = mul(a, power)
-    array_decref(exponent)
-    array_decref(two)
-    array_decref(power)
-    return result
-
-
-cdef Array* heaviside(Array* a, Array* values) noexcept nogil:
-    cdef Array* zero
-    cdef Array* at_zero
-    cdef Array* signs
-    cdef Array* steps
-    cdef Array* result
-    if a == NULL or values == NULL:
-        return NULL
-    if a.dtype != values.dtype or is_complex_code(a.dtype):
-        fail(ERR_RUNTIME, "heaviside: heaviside is not yet implemented for tensors with different dtypes, nor for complex ones; cast one of them")
-        return NULL
-    zero = scalar_int(0)
-    at_zero = eq(a, zero)
-    signs = sign(a)
-    steps = maximum(signs, zero)
-    result = where(at_zero, values, steps)
-    array_decref(zero)
-    array_decref(at_zero)
-    array_decref(signs)
-    array_decref(steps)
-    return result
-
-
-cdef int check_fill(Array* a, Array* mask, Array* value) noexcept nogil:
-    if mask.dtype != BOOL:
-        return fail_s(ERR_RUNTIME, "masked_fill: masked_fill_ only supports boolean masks, but got mask with dtype %s; compare it, for example with != 0",
-                      dtype_cname(mask.dtype), "", "")
-    if value.ndim != 0:
-        return fail(ERR_RUNTIME, "masked_fill: masked_fill_ only supports a 0-dimensional value tensor; take one element of it, or use where")
-    return check_value(value, a.dtype)
-
-
-cdef Array* masked_fill(Array* a, Array* mask, Array* value) noexcept nogil:
-    cdef Array* selected
-    cdef Array* result
-    if a == NULL or mask == NULL or value == NULL or check_fill(a, mask, value) < 0:
-        return NULL
-    selected = select_elements("masked_fill", mask, value, a, a.dtype)
-    result = contiguous(selected)                    # as torch's result is
-    array_decref(selected)
-    return result
-
-
-cdef void fill_where(char** args, const Py_ssize_t* count, const Py_ssize_t* strides, void* data) noexcept nogil:
-    # args: the target, the mask; data: the value's bytes, after their number
-    cdef const char* value = <const char*>data + 16
-    cdef size_t size = (<size_t*>data)[0]
-    cdef Py_ssize_t i
-    cdef char* target = args[0]
-    cdef const char* mask = args[1]
-    for i in range(count[0]):
-        if mask[0]:
-            if size == 8:
-                memcpy(target, value, 8)         # of a known size: one store
-            elif size == 4:
-                memcpy(target, value, 4)
-            else:
-                memcpy(target, value, size)
-        target += strides[0]
-        mask += strides[1]
-
-
-cdef int masked_fill_(Array* target, Array* mask, Array* value) noexcept nogil:
-    cdef Py_ssize_t shape[64]
-    cdef size_t data[4]
-    cdef char have[200]
-    cdef char want[200]
-    cdef Loop it
-    cdef int i, ndim
-    if target == NULL or mask == NULL or value == NULL or check_fill(target, mask, value) < 0:
-        return -1
-    ndim = broadcast_shape(target, mask, shape)
-    if ndim < 0:
-        return -1
-    for i in range(ndim):
-        if ndim != target.ndim or shape[i] != target.shape[i]:
-            shape_text(have, sizeof(have), target.ndim, target.shape)
-            shape_text(want, sizeof(want), ndim, shape)
-            return fail_s(ERR_RUNTIME, "masked_fill_: output with shape %s doesn't match the broadcast shape %s; use masked_fill", have, want, "")
-    data[0] = ITEMSIZE[target.dtype]
-    convert_element(value.dtype, value.data, target.dtype, <char*>(data + 2))
-    loop_init(&it, target.ndim, target.shape)
-    loop_add(&it, target)
-    loop_add(&it, mask)
-    loop_ready(&it)
-    loop_run(&it, fill_where, data)
-    return 0
-
-
-cdef Array* nan_to_num(Array* a, Array* nan, Array* posinf, Array* neginf) noexcept nogil:
-    cdef double[2] part
-    cdef double[3] p
-    if a == NULL:
-        return NULL
-    if is_integral_code(a.dtype):
-        return clone(a)
-    p[0] = 0
-    p[1] = 65504.0 if a.dtype == FLOAT16 else 3.4028234663852886e38 if a.dtype == FLOAT32 or a.dtype == COMPLEX64 else 1.7976931348623157e308
-    p[2] = -p[1]
-    if nan != NULL:
-        if read_number("nan_to_num", nan, part) < 0:
-            return NULL
-        p[0] = part[0]
-    if posinf != NULL:
-        if read_number("nan_to_num", posinf, part) < 0:
-            return NULL
-        p[1] = part[0]
-    if neginf != NULL:
-        if read_number("nan_to_num", neginf, part) < 0:
-            return NULL
-        p[2] = part[0]
-    return apply1("nan_to_num", &nan_to_num_loop, a, p, PLAIN)
