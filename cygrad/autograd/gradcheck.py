@@ -29,8 +29,7 @@ from cygrad.autograd import forward_ad
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
-Reals = npt.NDArray[np.float64]
-Values = npt.NDArray[np.float64] | npt.NDArray[np.complex128]
+_Values = npt.NDArray[np.float64] | npt.NDArray[np.complex128]
 Tensors: TypeAlias = Tensor | Sequence[Tensor]
 Checked: TypeAlias = Callable[..., Tensors]
 
@@ -62,7 +61,7 @@ class _Block:
     output: int
     part: str
     input: int
-    values: Values
+    values: _Values
 
 
 # ------------------------------------------------------------ tensors and numbers
@@ -90,7 +89,7 @@ def _values(tensor: cygrad.Tensor | None, like: cygrad.Tensor) -> npt.NDArray[np
     return np.asarray(tensor.detach().reshape(-1).tolist(), dtype=np.complex128)
 
 
-def _tensor(flat: Values, like: cygrad.Tensor) -> cygrad.Tensor:
+def _tensor(flat: _Values, like: cygrad.Tensor) -> cygrad.Tensor:
     """A tensor with `like`'s shape, dtype and device, filled with `flat` in row-major order."""
     values = flat if like.is_complex() else np.real(flat)
     return cygrad.tensor(np.ascontiguousarray(values).tolist(), dtype=like.dtype, device=like.device).reshape(
@@ -126,7 +125,7 @@ def _steps(tensor: cygrad.Tensor) -> list[complex]:
     return [1.0 + 0.0j, 1j] if tensor.is_complex() else [1.0 + 0.0j]
 
 
-def _part(values: npt.NDArray[np.complex128], part: str) -> Reals:
+def _part(values: npt.NDArray[np.complex128], part: str) -> npt.NDArray[np.float64]:
     return np.ascontiguousarray(values.real if part == "real" else values.imag)
 
 
@@ -174,7 +173,7 @@ def _numerical(
 
 
 def _pull(
-    output: cygrad.Tensor, inputs: Sequence[cygrad.Tensor], cotangent: Values
+    output: cygrad.Tensor, inputs: Sequence[cygrad.Tensor], cotangent: _Values
 ) -> tuple[cygrad.Tensor | None, ...]:
     return cygrad.autograd.grad(output, inputs, _tensor(cotangent, output), retain_graph=True, allow_unused=True)
 
@@ -255,7 +254,7 @@ def _check_attributes(grad: cygrad.Tensor | None, target: cygrad.Tensor, options
         )
 
 
-def _check_reentrant(first: Values, again: Values, options: _Options) -> None:
+def _check_reentrant(first: _Values, again: _Values, options: _Options) -> None:
     if first.size and not np.allclose(first, again, rtol=0.0, atol=options.nondet_tol, equal_nan=True):
         raise GradcheckError(
             "gradcheck: Backward is not reentrant, i.e., running backward twice with the same input and cotangent "
@@ -275,7 +274,7 @@ def _compare(numerical: Sequence[_Block], analytical: Sequence[_Block], mode: st
             raise GradcheckError(_mismatch(block, expected, mode, options))
 
 
-def _mismatch(block: _Block, expected: Values, mode: str, options: _Options) -> str:
+def _mismatch(block: _Block, expected: _Values, mode: str, options: _Options) -> str:
     """The message with both Jacobians; rows are input elements, columns output elements."""
     of_part = f" ({block.part} part of the output)" if block.part == "imaginary" else ""
     with np.errstate(invalid="ignore"):
@@ -292,7 +291,7 @@ def _mismatch(block: _Block, expected: Values, mode: str, options: _Options) -> 
     )
 
 
-def _dtype_of(values: Values) -> cygrad.dtype:
+def _dtype_of(values: _Values) -> cygrad.dtype:
     return cygrad.complex128 if np.iscomplexobj(values) else cygrad.float64
 
 
@@ -508,8 +507,7 @@ def _fast(
     targets = [inputs[source] for source in sources]
     us, vs = _directions(targets, _SEED), _directions(outputs, _SEED + 1)
     forward = {
-        source: _push(func, inputs, {source: u}, picks) if mode else []
-        for source, u in zip(sources, us, strict=True)
+        source: _push(func, inputs, {source: u}, picks) if mode else [] for source, u in zip(sources, us, strict=True)
     }
     for which, (out, v) in enumerate(zip(outputs, vs, strict=True)):
         pulled = (None,) * len(targets) if mode else _pull(out, targets, v)
@@ -766,7 +764,7 @@ def _random_cotangents(outputs: Sequence[cygrad.Tensor], spread: bool) -> tuple[
     random = np.random.default_rng(_SEED)
     cotangents: list[cygrad.Tensor] = []
     for out in outputs:
-        flat: Values = random.uniform(-1.0, 1.0, out.numel())
+        flat: _Values = random.uniform(-1.0, 1.0, out.numel())
         if out.is_complex():
             flat = flat + 1j * random.uniform(-1.0, 1.0, out.numel())
         cotangent = _tensor(flat, out)
