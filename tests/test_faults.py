@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import gc
 import traceback
+import warnings
 from collections.abc import Callable
 
 import pytest
 
 import cygrad
 from cygrad._core.memory import _fail_allocation, live_objects
-from cygrad.autograd import Function
+from cygrad.autograd import Function, forward_ad
 from cygrad.autograd.function import FunctionCtx
+from cygrad.autograd.graph import save_on_cpu, saved_tensors_hooks
+from cygrad.utils.checkpoint import checkpoint
 
 Tensors = list[cygrad.Tensor]
 Step = Callable[[Tensors], cygrad.Tensor]
@@ -27,6 +30,7 @@ class Cube(Function):
     def forward(ctx: FunctionCtx, x: cygrad.Tensor) -> cygrad.Tensor:
         square = x * x
         ctx.save_for_backward(x, square)
+        ctx.save_for_forward(x)
         return square * x
 
     @staticmethod
@@ -35,6 +39,11 @@ class Cube(Function):
         assert x is not None and square is not None
         # a derivative of the intermediate would be refused
         return grad * x * x * 3.0 if cygrad.is_grad_enabled() else grad * square * 3.0
+
+    @staticmethod
+    def jvp(ctx: FunctionCtx, tangent: cygrad.Tensor) -> cygrad.Tensor:
+        (x,) = ctx.saved_for_forward
+        return tangent * x * x * 3.0
 
 
 def leaves(*shapes: tuple[int, ...]) -> Tensors:
@@ -97,6 +106,31 @@ def several_outputs(p: Tensors) -> cygrad.Tensor:
     return largest.values.sum() + (low * high).sum() + x.cumsum(0).var()
 
 
+def block(x: cygrad.Tensor) -> cygrad.Tensor:
+    return (x.sin() * x).exp()
+
+
+def checkpointed(p: Tensors) -> cygrad.Tensor:
+    (x,) = p
+    return checkpoint(block, checkpoint(block, x, use_reentrant=False), use_reentrant=False).sum()
+
+
+def checkpointed_reentrant(p: Tensors) -> cygrad.Tensor:
+    (x,) = p
+    return checkpoint(block, x, use_reentrant=True).sum()
+
+
+def packed(p: Tensors) -> cygrad.Tensor:
+    (x,) = p
+    with saved_tensors_hooks(lambda t: t * 2.0, lambda t: t / 2.0):
+        y = x * x.exp()
+    y.register_hook(lambda grad: grad * 2.0)
+    assert y.grad_fn is not None
+    y.grad_fn.register_hook(lambda grad_inputs, _: grad_inputs)
+    with save_on_cpu():
+        return (y * y).sum()
+
+
 STEPS: dict[str, tuple[Step, list[tuple[int, ...]]]] = {
     "elementwise": (elementwise, [(3, 4), (3, 4)]),
     "broadcast": (broadcast, [(3, 4), (4,)]),
@@ -105,6 +139,9 @@ STEPS: dict[str, tuple[Step, list[tuple[int, ...]]]] = {
     "writes": (writes, [(3, 4)]),
     "function": (function, [(3, 4)]),
     "several outputs": (several_outputs, [(3, 4)]),
+    "checkpoint": (checkpointed, [(3, 4)]),
+    "re-entrant checkpoint": (checkpointed_reentrant, [(3, 4)]),
+    "packed": (packed, [(3, 4)]),
     "large": (elementwise, [(150, 150), (150, 150)]),
 }
 
@@ -130,16 +167,47 @@ def twice(step: Step, p: Tensors) -> list[object]:
     return [g.tolist() for g in cygrad.autograd.grad(root, p, materialize_grads=True)]
 
 
+def watched(step: Step, p: Tensors) -> list[object]:
+    """Gradients of a step under anomaly mode."""
+    with warnings.catch_warnings(action="ignore"), cygrad.autograd.detect_anomaly():
+        return plain(step, p)
+
+
+def batched(step: Step, p: Tensors) -> list[object]:
+    """Gradients for two cotangents at once."""
+    cotangents = cygrad.tensor([1.0, -2.0], dtype=cygrad.float64)
+    return [g.tolist() for g in cygrad.autograd.grad(step(p), p, cotangents, is_grads_batched=True)]
+
+
+def pushed(step: Step, p: Tensors) -> list[object]:
+    """Tangent of a step, and its gradient."""
+    with forward_ad.dual_level():
+        duals = [forward_ad.make_dual(x, x.detach() * 0.5) for x in p]
+        tangent = forward_ad.unpack_dual(step(duals)).tangent
+        assert tangent is not None
+        return [tangent.tolist(), *(g.tolist() for g in cygrad.autograd.grad(tangent, p, materialize_grads=True))]
+
+
 def clear(p: Tensors) -> None:
     for x in p:
         x.grad = None
 
 
-WAYS: dict[str, Callable[[Step, Tensors], list[object]]] = {"backward": plain, "grad": pruned, "double": twice}
+WAYS: dict[str, Callable[[Step, Tensors], list[object]]] = {
+    "backward": plain,
+    "grad": pruned,
+    "double": twice,
+    "anomaly": watched,
+    "batched": batched,
+    "forward": pushed,
+}
+# A re-entrant checkpoint refuses all but backward.
+CASES = [
+    (name, way) for name in STEPS for way in WAYS if name != "re-entrant checkpoint" or way in ("backward", "anomaly")
+]
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize(("name", "way"), CASES)
 def test_every_allocation_of_a_step_may_fail(name: str, way: str) -> None:
     step, shapes = STEPS[name]
     run = WAYS[way]
