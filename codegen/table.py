@@ -642,7 +642,8 @@ def compute_saved(operation: Operation, shown: list[Expression]) -> None:
             scalar = not is_output and arguments[name].kind in (Kind.SCALAR, Kind.SCALAR_OPT)
             number = results.index(name) if is_output else edges.index(name) if name in edges else -1
             saved.append(SavedTensor(name, is_output, number, scalar, frozenset(readers[name])))
-    operation.saved = tuple(saved)
+    # In torch's order, which pack hooks see: inputs by name, then results.
+    operation.saved = tuple(sorted(saved, key=lambda s: (s.is_output, s.name)))
     for name in operation.shapes:
         for fact in ("sizes", "strides"):
             shape = Fact(Kind.INTS, fact, name)

@@ -309,13 +309,13 @@ def test_inplace_of_a_composition_needs_an_inplace_operation(make: Build) -> Non
 def test_a_variable_is_saved_where_a_wanted_formula_reads_it(make: Build) -> None:
     """Mul saves each factor only for the gradient of the other one."""
     mul = make("").operations["mul"]
-    assert [(s.name, s.number, set(s.needed_by)) for s in mul.saved] == [("self", 0, {1}), ("other", 1, {0})]
+    assert [(s.name, s.number, set(s.needed_by)) for s in mul.saved] == [("other", 1, {0}), ("self", 0, {1})]
     ops, recorded, bindings = code(make(""))
-    assert "if other.requires_grad_:\n            save_input(n_, 0, self, 0)" in ops.replace(
+    assert "if other.requires_grad_:\n            save_input(n_, 1, self, 0)" in ops.replace(
         "needs_grad(other)", "other.requires_grad_"
     )
     assert "t0_0_ = k_conj(other)\n        t0_1_ = k_mul(grad, t0_0_)\n        gout[0] = t0_1_" in ops
-    assert 'node_type_set(&NT_mul, b"MulBackward0", apply_mul, 1, b"self,other", b"tt", b"", b"")' in ops
+    assert 'node_type_set(&NT_mul, b"MulBackward0", apply_mul, 1, b"other,self", b"tt", b"", b"")' in ops
     assert "out_[0] = o_mul(grad, o_conj(other))" in recorded
     assert 'B_mul.spec = b"T self;T other"' in bindings
     assert "return c_mul(arg_tensor(&c, 0), arg_tensor(&c, 1))" in bindings
