@@ -6,6 +6,7 @@ recorded, would be a silent wrong number. The oracle is torch, except where a te
 
 from __future__ import annotations
 
+import functools
 import gc
 import inspect
 import weakref
@@ -14,7 +15,7 @@ from types import ModuleType
 
 import pytest
 import torch
-from support import Outcome, assert_agrees, assert_same, assert_same_refusal, node_name, outcome
+from support import LIBRARIES, Outcome, assert_agrees, assert_same, assert_same_refusal, let, node_name, outcome
 
 import cygrad
 from cygrad.autograd import Function
@@ -453,7 +454,131 @@ def hundred_and_a_view(m: ModuleType) -> object:
     return [y, x.grad, [other.grad for other in others]]
 
 
+def power_with_a_default(m: ModuleType, kind: str) -> object:
+    """x**3 by a forward whose exponent is left out, as setup_context and backward see it."""
+
+    def power(x: Tensor, k: int = 3) -> Tensor:
+        return x**k
+
+    def setup(ctx: Context, inputs: tuple[Tensor, int], output: Tensor) -> None:
+        x, ctx.k = inputs  # type: ignore[attr-defined]
+        ctx.save_for_backward(x)
+
+    def backward(ctx: Context, g: Tensor) -> object:
+        k: int = ctx.k  # type: ignore[attr-defined]
+        return g * k * ctx.saved_tensors[0] ** (k - 1), None
+
+    def wrapped(*args: object) -> object:
+        return power(*args)  # type: ignore[arg-type]
+
+    forwards = {
+        "static": staticmethod(power),
+        "class": classmethod(lambda cls, x, k=3: power(x, k)),
+        "wrapped": staticmethod(functools.wraps(power)(wrapped)),
+    }
+    members = {"forward": forwards[kind], "setup_context": staticmethod(setup), "backward": staticmethod(backward)}
+    call: Callable[..., object] = type("Power", (m.autograd.Function,), members).apply  # type: ignore[attr-defined]
+    x = leaf(m)
+    return [grad(m, call(x), x), call(x, 2)]
+
+
+def without_recording(forward: Callable[..., object], mode: str = "no_grad") -> Call:
+    """What forward returns of an input is outside of the graph and not the input."""
+
+    def call(m: ModuleType) -> object:
+        x = leaf(m)
+        with getattr(m, mode)():
+            y = tensor(apply(m, forward, x))
+        return [y.requires_grad, y.is_leaf, y is x, node_name(y), y, x.requires_grad, x._version]
+
+    return call
+
+
+def written_and_ignored(ctx: Context, x: Tensor) -> Tensor:
+    ctx.mark_dirty(x)
+    ctx.mark_non_differentiable(x)
+    return x.add_(1)
+
+
+def recorded_inside(ctx: Context, x: Tensor) -> Tensor:
+    with cygrad.enable_grad() if isinstance(x, Tensor) else torch.enable_grad():
+        return x.detach().requires_grad_() * 2
+
+
+def attribute_set_on_the_node(m: ModuleType) -> object:
+    seen: list[object] = []
+
+    def backward(ctx: Context, g: Tensor) -> Tensor:
+        seen.append(ctx.late)  # type: ignore[attr-defined]
+        ctx.back = 4  # type: ignore[attr-defined]
+        return g
+
+    x = leaf(m)
+    y = tensor(function(m, lambda ctx, x: x * 1, backward).apply(x))
+    y.grad_fn.late = 3  # type: ignore[union-attr]
+    y.sum().backward()
+    return [seen, y.grad_fn.back]  # type: ignore[union-attr]
+
+
+def context_as_a_node(m: ModuleType) -> object:
+    """In torch the context is the Node; programs ask it for what Nodes have."""
+    seen: list[object] = []
+    kept: list[Context] = []
+
+    def forward(ctx: Context, x: Tensor) -> Tensor:
+        kept.append(ctx)
+        seen.append(isinstance(ctx, m.autograd.graph.Node))
+        ctx.save_for_backward(x)
+        return x * 1
+
+    def backward(ctx: Context, g: Tensor) -> Tensor:
+        seen.append([isinstance(ctx, m.autograd.graph.Node), ctx.__class__.__name__, len(ctx._raw_saved_tensors)])
+        seen.append([ctx._input_metadata[0].dtype == m.float64, ctx.next_functions[0][0] is not None])  # type: ignore[union-attr]
+        return g
+
+    x = leaf(m)
+    y = tensor(function(m, forward, backward).apply(x))
+    assert y.grad_fn is not None
+    (ctx,) = kept
+    ctx.register_prehook(lambda grads: [seen.append("before"), (grads[0] * 2,)][1])  # type: ignore[index,operator,return-value]
+    ctx.register_hook(lambda inputs, outputs: seen.append(["after", *inputs, *outputs]))
+    seen.append(ctx._sequence_nr() == y.grad_fn._sequence_nr())
+    y.sum().backward()
+    return [seen, x.grad]
+
+
+def ignored_output_without_zeros(m: ModuleType) -> object:
+    seen: list[object] = []
+
+    def forward(ctx: Context, x: Tensor) -> object:
+        ignored = x.clone()
+        ctx.mark_non_differentiable(ignored)
+        ctx._materialize_non_diff_grads = False
+        return x * 2, ignored, x * 3
+
+    def backward(ctx: Context, *grads: Tensor | None) -> object:
+        seen.append([g is None for g in grads])
+        return grads[0]
+
+    x = leaf(m)
+    tensors(function(m, forward, backward).apply(x))[0].sum().backward()
+    return [seen, x.grad]
+
+
 AGREES: dict[str, Call] = {
+    "default of a static forward reaches setup_context": lambda m: power_with_a_default(m, "static"),
+    "default of a class method reaches setup_context": lambda m: power_with_a_default(m, "class"),
+    "default of a wrapped forward reaches setup_context": lambda m: power_with_a_default(m, "wrapped"),
+    "input returned under no_grad": without_recording(lambda ctx, x: x),
+    "input returned in inference mode": without_recording(lambda ctx, x: x, "inference_mode"),
+    "ignored input returned under no_grad": without_recording(ignored),
+    "dirty leaf under no_grad": without_recording(double_in_place),
+    "recorded inside, returned under no_grad": without_recording(recorded_inside),
+    "recorded inside": without_recording(recorded_inside, "enable_grad"),
+    "dirty and non-differentiable": of_module(lambda m, x: apply(m, written_and_ignored, x * 1)),
+    "attribute set on the node": attribute_set_on_the_node,
+    "the context is a Node": context_as_a_node,
+    "no zeros for an ignored output": ignored_output_without_zeros,
     "second derivative": second_of_square,
     "node": node_of_square,
     "attribute of the context on the node": attribute_of_the_context,
@@ -588,12 +713,16 @@ def freed(m: ModuleType) -> object:
 
 
 def cleared_on_access(m: ModuleType) -> object:
+    def forward(ctx: Context, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x * x
+
     def backward(ctx: Context, g: Tensor) -> Tensor:
         assert len(ctx.saved_tensors) == 1
         return g * ctx.saved_tensors[0]
 
     x = leaf(m)
-    return grad(m, squared(m, x, backward=staticmethod(backward), clear_saved_tensors_on_access=True), x)
+    return grad(m, function(m, forward, backward, clear_saved_tensors_on_access=True).apply(x), x)
 
 
 def marking(mark: Callable[[Context, Tensor], object]) -> Call:
@@ -624,6 +753,10 @@ REFUSED: dict[str, Call] = {
     "base of a Function's view written": write("base"),
     "dirty leaf": of_module(lambda m, x: apply(m, double_in_place, x)),
     "dirty but not returned": marking(lambda ctx, x: ctx.mark_dirty(x)),
+    "saved number for jvp": marking(lambda ctx, x: ctx.save_for_forward(3)),  # type: ignore[arg-type]
+    "raw saved tensors freed": of_module(
+        lambda m, x: let(lambda y: [y.sum().backward(), y.grad_fn._raw_saved_tensors], squared(m, x))  # type: ignore[union-attr]
+    ),
     "dirty number": marking(lambda ctx, x: ctx.mark_dirty(3)),  # type: ignore[arg-type]
     "non-differentiable number": marking(lambda ctx, x: ctx.mark_non_differentiable(3)),  # type: ignore[arg-type]
     "saved number": marking(lambda ctx, x: ctx.save_for_backward(3)),  # type: ignore[arg-type]
@@ -653,6 +786,62 @@ def message(call: Call) -> str:
     done: Outcome = outcome(lambda: call(cygrad))
     assert done.error is not None
     return str(done.error)
+
+
+def test_what_was_cleared_on_access_says_so() -> None:
+    assert "can only be accessed once" in message(cleared_on_access)
+
+
+def test_marking_numbers_is_refused_as_such() -> None:
+    assert "mark_dirty can only accept variables" in message(REFUSED["dirty number"])
+
+
+@pytest.mark.parametrize("m", LIBRARIES)
+def test_marking_another_tensor_than_an_input_warns(m: ModuleType) -> None:
+    def forward(ctx: Context, x: Tensor) -> Tensor:
+        y = x * 2
+        ctx.mark_dirty(y)
+        return y
+
+    x = leaf(m)
+    with pytest.warns(UserWarning, match="mark_dirty.*received a tensor that was not an input"):
+        y = apply(m, forward, x * 1)
+    assert_same(grad(m, y, x), [torch.ones(2, dtype=torch.float64)])
+
+
+@pytest.mark.parametrize("m", LIBRARIES)
+def test_saved_variables_is_the_old_name(m: ModuleType) -> None:
+    def forward(ctx: Context, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x * 2
+
+    def backward(ctx: Context, g: Tensor) -> Tensor:
+        with pytest.warns(DeprecationWarning, match="use 'saved_tensors'"):
+            (x,) = ctx.saved_variables
+        return g * x
+
+    x = leaf(m)
+    assert_same(grad(m, function(m, forward, backward).apply(x), x), [torch.tensor([1.0, 2.0]).double()])
+
+
+def test_a_context_without_a_node_says_so() -> None:
+    kept: list[Context] = []
+
+    def forward(ctx: Context, x: Tensor) -> Tensor:
+        kept.append(ctx)
+        return x * 2
+
+    with cygrad.no_grad():
+        apply(cygrad, forward, leaf(cygrad))
+    for ask in (
+        lambda ctx: ctx.register_hook(print),
+        lambda ctx: ctx.register_prehook(print),
+        lambda ctx: ctx._sequence_nr(),
+        lambda ctx: ctx._input_metadata,
+        lambda ctx: ctx._raw_saved_tensors,
+    ):
+        with pytest.raises(RuntimeError, match="MadeBackward: there is no Node"):
+            ask(kept[0])
 
 
 def test_refusals_name_the_function() -> None:

@@ -100,13 +100,22 @@ cdef int complete_class(object cls) except -1:
 
     def raw(Node node):
         cdef int k
+        if node.s.released:
+            refuse_released(&node.s)
+            raise_pending()
         return tuple([saved_tensor_new(node, k) for k in range(node.s.n_saved)])
 
     def apply(Node node, *grads):
         """What calling the Node gives: the gradients of the inputs for these gradients of the outputs."""
         return node(*grads)
 
+    def assign(Node node, str name, value):
+        if node.s.payload == NULL or not isinstance(<object>node.s.payload, FunctionCtx):
+            raise AttributeError(f"cygrad: {node.name()} has no context on which '{name}' could be set")
+        setattr(<object>node.s.payload, name, value)
+
     cls.__getattr__ = lookup
+    cls.__setattr__ = assign
     cls.apply = apply
     cls._raw_saved_tensors = property(raw)
     return 0
@@ -129,6 +138,8 @@ cdef class FunctionCtx:
     cdef list arguments                  # for each argument: its edge, or -1
     cdef list output_geometry            # for each output: (shape, dtype) of a Tensor, else None: zeros are made like this
     cdef bint clear_on_access
+    cdef bint cleared                    # by an access
+    cdef public bint _materialize_non_diff_grads
     cdef dict facts                      # metadata set before there is a Node
     cdef bint in_jvp                     # saved_tensors are those of save_for_forward
     cdef dict __dict__
@@ -136,6 +147,7 @@ cdef class FunctionCtx:
 
     def __init__(self):
         self.materialize = True
+        self._materialize_non_diff_grads = True
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Save tensors (inputs, outputs or others; None is passed through) for ``saved_tensors`` in backward. Call it at most once.
@@ -148,10 +160,11 @@ cdef class FunctionCtx:
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Save tensors for ``saved_tensors`` in jvp."""
+        """Save tensors for ``saved_tensors`` in jvp. AssertionError for objects that are no tensors."""
         for t in tensors:
             if t is not None and not isinstance(t, Tensor):
-                raise TypeError(f"cygrad: save_for_forward expected all arguments to be tensors, but got an object of type {type(t).__name__}")
+                raise AssertionError(f"cygrad: save_for_forward expects all arguments to be tensors, but got an object of type {type(t).__name__}; "
+                                     "set it as an attribute of ctx")
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
@@ -183,6 +196,9 @@ cdef class FunctionCtx:
         cdef Node node
         if self.home == NULL or self.in_jvp:
             return self.saved_for_forward if self.saved_for_forward is not None else (self.to_save or ())
+        if self.cleared:
+            raise RuntimeError(f"cygrad: {self.name()}: saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the Function: "
+                               "keep what the first access gave, or leave that flag False")
         if self.home.released:
             refuse_released(self.home)
             raise_pending()
@@ -190,11 +206,14 @@ cdef class FunctionCtx:
         out = [self.unpack(node, k) for k in range(node.s.n_saved)]
         if self.clear_on_access:
             node_release_with_gil(&node.s)
+            self.cleared = True
         return tuple(out)
 
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
-        """The old name of ``saved_tensors``."""
+        """The old name of ``saved_tensors``. Warns of that (DeprecationWarning)."""
+        import warnings
+        warnings.warn("cygrad: 'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
         return self.saved_tensors
 
     def name(self) -> str:
@@ -214,6 +233,40 @@ cdef class FunctionCtx:
         if self.facts is None:
             self.facts = {}
         return self.facts
+
+    # What else code written for torch, where the context is the Node, asks of it.
+
+    @property
+    def __class__(self):
+        """The class of the Function's Node: the context passes for an instance of it."""
+        return <object>function_type(self.name(), 1, 0).cls if self.function is not None else FunctionCtx
+
+    cdef Node own_node(self):
+        if self.home == NULL:
+            raise RuntimeError(f"cygrad: {self.name()}: there is no Node of this Function: forward has not returned yet, nothing was recorded, or its graph is gone")
+        return node_of(self.home)
+
+    def register_hook(self, fn):
+        """``register_hook`` of the Function's Node. RuntimeError while there is none."""
+        return self.own_node().register_hook(fn)
+
+    def register_prehook(self, fn):
+        """``register_prehook`` of the Function's Node. RuntimeError while there is none."""
+        return self.own_node().register_prehook(fn)
+
+    def _sequence_nr(self) -> int:
+        """``_sequence_nr`` of the Function's Node. RuntimeError while there is none."""
+        return self.own_node()._sequence_nr()
+
+    @property
+    def _input_metadata(self):
+        """``_input_metadata`` of the Function's Node. RuntimeError while there is none."""
+        return self.own_node()._input_metadata
+
+    @property
+    def _raw_saved_tensors(self):
+        """What ``save_for_backward`` saved, as the Node keeps it. RuntimeError while there is no Node, and after the tensors were freed."""
+        return self.own_node()._raw_saved_tensors
 
     cdef object unpack(self, Node node, int k):
         cdef NodeState* s = &node.s
@@ -381,6 +434,7 @@ def apply_function(function: type, name: str, args: tuple[object, ...], setup: b
     cdef tuple outputs, settled
     cdef bint single
     ctx.materialize = True
+    ctx._materialize_non_diff_grads = True
     ctx.function = function
     ctx.clear_on_access = function.clear_saved_tensors_on_access
     for a in args:
@@ -428,11 +482,14 @@ cdef tuple record(FunctionCtx ctx, str name, tuple args, tuple outputs, int n_te
     cdef bint is_input, is_dirty, differentiable
     if ctx.dirty is not None:
         for d in ctx.dirty:
+            if not isinstance(d, Tensor):
+                raise RuntimeError(f"cygrad: {name}: mark_dirty can only accept variables, but got an object of type {type(d).__name__}")
+            if position(args, d) < 0:
+                warn_not_input(name)
             if position(outputs, d) < 0:
                 raise RuntimeError(f"cygrad: {name}: Some elements marked as dirty during the forward method were not returned as output. "
                                    "The inputs that are modified inplace must all be outputs of the Function.")
-            if isinstance(d, Tensor):
-                inplace_check_dirty(<Tensor>d, recording, name)
+            inplace_check_dirty(<Tensor>d, recording, name)
     if recording:
         n = node_new(function_type(name, len(outputs), len(ctx.to_save) if ctx.to_save is not None else 0), n_tensors)
         n.s.flags |= FLAG_PYTHON
@@ -463,10 +520,12 @@ cdef tuple record(FunctionCtx ctx, str name, tuple args, tuple outputs, int n_te
             version_bump(t, b"a custom Function (mark_dirty)")
             if differentiable:
                 inplace_history_output(t, n, k)
+            elif needs_grad(t):
+                t = tensor_alias(t)
         elif is_input:
             # Returned as it is: a view, so that the input keeps its own place in the graph.
             source = t
-            if position(ctx.non_differentiable, o) >= 0:
+            if not differentiable and needs_grad(source):
                 t = tensor_alias(source)
             else:
                 t = tensor_wrap(array_alias(source.a))
@@ -487,9 +546,9 @@ cdef tuple record(FunctionCtx ctx, str name, tuple args, tuple outputs, int n_te
                     t.version = source.version
                     t.own_version = array_incref(source.own_version)
                 history_set(t, n, k)
-            elif recording and position(ctx.non_differentiable, o) >= 0 and t.grad_fn_ is None:
-                t.requires_grad_ = False
-        if recording:
+            elif t.base_ is None and needs_grad(t):
+                t = tensor_alias(t)          # recorded by forward itself, in enable_grad: no part of this graph
+        if recording and (ctx._materialize_non_diff_grads or position(ctx.non_differentiable, o) < 0):
             ctx.output_geometry[k] = (t.shape, t.dtype)
         settled.append(t)
     if recording and ctx.to_save is not None:
@@ -561,6 +620,12 @@ cdef int jvp(FunctionCtx ctx, str name, tuple args, list tangents, tuple outputs
     finally:
         ctx.in_jvp = False
         set_thread_modes(modes)
+    return 0
+
+
+cdef int warn_not_input(str name) except -1:
+    import warnings
+    warnings.warn(f"cygrad: {name}: ctx.mark_dirty() received a tensor that was not an input. Give it input tensors that forward wrote to, and no others.", UserWarning)
     return 0
 
 

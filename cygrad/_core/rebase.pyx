@@ -209,7 +209,8 @@ cdef int rebase_written(Tensor view, Node written) except -1:
     cdef bint retains = view.retains_grad_
     cdef Node node
     if written.s.n_outputs != 1:
-        raise RuntimeError(f"cygrad: {written.name()}: functions which modify views in-place must return a single Variable; return clones of the other outputs, "
+        raise RuntimeError(f"cygrad: {written.name()}: a Function that modifies inplace an input that is a view of another Tensor cannot return more "
+                           "than one Tensor; return clones of the other outputs from a second Function, "
                            "or write to a tensor that is no view")
     node = slices_node(base, view, written)
     if unlikely(retains):

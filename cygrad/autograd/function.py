@@ -11,7 +11,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, overload, runtime_checkable
 
 from cygrad._core.function import FunctionCtx, apply_function, refuse_derivative, set_base_backward
@@ -132,7 +132,22 @@ class Function:
         setup = owner.setup_context is not Function.setup_context
         if kwargs:
             args = owner._bind(setup, args, kwargs)
+        elif setup:
+            args = owner._with_defaults(args)
         return apply_function(owner, owner.__name__ + "Backward", args, setup)
+
+    @classmethod
+    def _with_defaults(cls, args: tuple[object, ...]) -> tuple[object, ...]:
+        """The arguments and the defaults of those that are left out: setup_context gets all that forward takes."""
+        forward = cls.forward
+        function = forward.__func__ if isinstance(forward, MethodType) else forward
+        if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
+            return cls._bind(True, args, {})
+        defaults = function.__defaults__
+        if defaults is None:
+            return args
+        missing = function.__code__.co_argcount - isinstance(forward, MethodType) - len(args)
+        return args + defaults[-missing:] if 0 < missing <= len(defaults) else args
 
     @classmethod
     def _bind(cls, setup: bool, args: tuple[object, ...], kwargs: dict[str, object]) -> tuple[object, ...]:
