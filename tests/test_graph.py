@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import operator
+import warnings
 from collections.abc import Callable
 from types import ModuleType
 from typing import Protocol
@@ -50,6 +51,13 @@ def chain_names(tensor: cygrad.Tensor) -> list[object]:
         return [bare_name(node), number, [walk(following, at) for following, at in node.next_functions]]
 
     return [walk(tensor.grad_fn, tensor.output_nr)]
+
+
+def quiet(call: Callable[[], object]) -> object:
+    """The call's value; a warning is an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return call()
 
 
 FACTS: dict[str, Call] = {
@@ -106,6 +114,20 @@ FACTS: dict[str, Call] = {
     "saved of sum": lambda m: list(attribute("grad_fn._saved_self_sym_sizes")(leaf(m).sum())),
     "requires_grad_ returns self": lambda m: let(lambda x: x.requires_grad_() is x, m.ones(2)),
     "requires_grad set": lambda m: let(lambda x: assigned(x, "requires_grad", True).requires_grad, m.ones(2)),
+    "requires_grad_ of a result": lambda m: let(lambda y: y.requires_grad_() is y, leaf(m) * 2),
+    "_grad_fn set to None": lambda m: let(
+        lambda y: [y._grad_fn is y.grad_fn, setattr(y, "_grad_fn", None), y.requires_grad, y.is_leaf], leaf(m) * 2
+    ),
+    "grad assigned to a result": lambda m: let(
+        lambda y, g: [setattr(y, "grad", g), quiet(lambda: y.grad is g)], leaf(m) * 2, m.ones(2, dtype=m.float64)
+    ),
+    "hooks set to None": lambda m: let(
+        lambda x: (
+            [x.register_hook(lambda g: g * 5), setattr(x, "_backward_hooks", None), (x * 2).sum().backward(), x.grad]
+            and x.grad
+        ),
+        leaf(m),
+    ),
     "retain_grad twice": lambda m: let(lambda y: [y.retain_grad(), y.retain_grad(), y.retains_grad], leaf(m) * 2),
     "retain_grad on a leaf": lambda m: let(lambda x: [x.retain_grad(), x.retains_grad], leaf(m)),
     "no_grad result": lambda m: let(lambda y: [y.requires_grad, y.is_leaf], m.no_grad()(lambda x: x * 2)(leaf(m))),
@@ -140,6 +162,17 @@ REFUSED: dict[str, Call] = {
     "booleans that require grad": lambda m: setattr(m.zeros(2, dtype=m.bool), "requires_grad", True),
     "requires_grad off on a result": lambda m: (leaf(m) * 2).requires_grad_(False),
     "requires_grad off on a result by assignment": lambda m: setattr(leaf(m) * 2, "requires_grad", False),
+    "requires_grad on on a result by assignment": lambda m: setattr(leaf(m) * 2, "requires_grad", True),
+    "requires_grad a number": lambda m: setattr(m.ones(2), "requires_grad", 1),
+    "requires_grad None": lambda m: setattr(m.ones(2), "requires_grad", None),
+    "requires_grad_ of a string": lambda m: m.ones(2).requires_grad_("yes"),
+    "requires_grad deleted": lambda m: delattr(m.ones(2), "requires_grad"),
+    "data deleted": lambda m: delattr(m.ones(2), "data"),
+    "data None": lambda m: setattr(m.ones(2), "data", None),
+    "_grad_fn deleted": lambda m: delattr(m.ones(2), "_grad_fn"),
+    "_backward_hooks deleted": lambda m: delattr(m.ones(2), "_backward_hooks"),
+    "grad of another size": lambda m: setattr(leaf(m), "grad", m.ones(3, dtype=m.float64)),
+    "grad of another dtype": lambda m: setattr(leaf(m), "grad", m.ones(2)),
     "retain_grad without a graph": lambda m: m.ones(2).retain_grad(),
     "a Node called with too few": lambda m: let(lambda y: y.grad_fn(), leaf(m) * 2),
     "a Node called with too many": lambda m: let(lambda y: y.grad_fn(m.ones(2), m.ones(2)), leaf(m) * 2),

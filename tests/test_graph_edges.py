@@ -12,6 +12,7 @@ import pytest
 from support import assert_agrees, assert_same_refusal
 
 import cygrad
+from cygrad._core.graph_queries import set_version
 from cygrad.autograd.edges import (
     GradientEdge,
     get_gradient_edge,
@@ -88,6 +89,18 @@ def written_in_part(y: cygrad.Tensor) -> None:
     y[:1].mul_(3)
 
 
+def preserved(m: ModuleType, watched: Callable[[cygrad.Tensor], object]) -> object:
+    """A saved tensor is written where that does not count: backward sees the new value."""
+    x = leaf(m)
+    b = x * 1
+    y = b * b
+    with m.autograd._unsafe_preserve_version_counter(watched(b)), m.no_grad():
+        b.mul_(3)
+        inside = b._version
+    y.sum().backward()
+    return [inside, b._version, x.grad]
+
+
 AGREED: dict[str, Call] = {
     "fields": lambda m: list(edge(m, leaf(m))._fields),
     "edge of a leaf": lambda m: [edge(m, leaf(m)).output_nr, edge(m, leaf(m)).node.name().rpartition("::")[2]],
@@ -161,6 +174,8 @@ AGREED: dict[str, Call] = {
     "a cotangent of another precision": with_graph(
         lambda m, x, y, z: m.autograd.grad(edge(m, x.unbind()[1]), x, m.tensor(2.0, dtype=m.float32))
     ),
+    "a write that is not counted": lambda m: preserved(m, lambda b: b),
+    "writes to two tensors that are not counted": lambda m: preserved(m, lambda b: (b, m.ones(2))),
     "increment_version of an inference tensor": lambda m: m.autograd.graph.increment_version(
         m.inference_mode()(lambda: m.ones(2))()
     ),
@@ -213,6 +228,10 @@ REFUSED: dict[str, Call] = {
     "sequence number that is none": with_graph(lambda m, x, y, z: z.grad_fn._set_sequence_nr("first")),
     "requires_grad of a Node cannot be set": with_graph(lambda m, x, y, z: setattr(z.grad_fn, "requires_grad", False)),
     "increment_version of a number": lambda m: m.autograd.graph.increment_version(3),
+    "versions of a number": lambda m: m.autograd._unsafe_preserve_version_counter((3,)),
+    "versions of an inference tensor": lambda m: m.autograd._unsafe_preserve_version_counter(
+        m.inference_mode()(lambda: m.ones(2))()
+    ),
     "Node()": lambda m: m.autograd.graph.Node(),
 }
 
@@ -238,7 +257,7 @@ def test_saved_memory_names_nodes_tensors_and_bytes() -> None:
     x = leaf(cygrad)
     y = x.exp() * x
     found = [(m.node.name(), m.tensor, m.bytes) for m in saved_memory(y)]
-    assert found == [("MulBackward0", "self", 24), ("MulBackward0", "other", 24), ("ExpBackward0", "result", 24)]
+    assert found == [("MulBackward0", "other", 24), ("MulBackward0", "self", 24), ("ExpBackward0", "result", 24)]
     storages = {m.storage: m.bytes for m in saved_memory(y)}
     assert sum(storages.values()) == 48, "the result of exp is saved twice, in one storage"
     assert saved_memory(get_gradient_edge(y)) == saved_memory(y) == saved_memory(get_gradient_edge(y).node)
@@ -306,3 +325,16 @@ def test_the_stream_warning_is_accepted() -> None:
     set_warn_on_accumulate_grad_stream_mismatch(True)
     with pytest.raises(TypeError):
         set_warn_on_accumulate_grad_stream_mismatch(1)  # type: ignore[arg-type]
+
+
+def test_a_version_is_a_count() -> None:
+    x = cygrad.ones(2)
+    set_version(x, 7)
+    assert x.detach()._version == 7
+    with pytest.raises(RuntimeError, match="cannot be -1"):
+        set_version(x, -1)
+    assert x._version == 7
+    with cygrad.inference_mode():
+        made = cygrad.ones(2)
+    with pytest.raises(RuntimeError, match="do not track version"):
+        set_version(made, 1)

@@ -6,6 +6,7 @@ Why it exists: a tensor that no version protects must never reach a graph unnoti
 from __future__ import annotations
 
 import asyncio
+import copy
 import threading
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -152,6 +153,19 @@ CASES: dict[str, Callable[[Made], object]] = {
             facts(t.leaf.grad),
         ],
     ),
+    "deepcopy": lambda t: [facts(copy.deepcopy(t.made)), inside(t, lambda: facts(copy.deepcopy(t.normal)))],
+    "gradient onto one made inside": lambda t: [
+        setattr(t.leaf, "grad", t.made),
+        (t.leaf * 2).sum().backward(),
+    ],
+    "gradient onto one of a backward inside": lambda t: [
+        inside(t, lambda: t.recorded.backward()),
+        (t.leaf * 2).sum().backward(),
+    ],
+    "gradient onto one of a backward inside, inside": lambda t: [
+        inside(t, lambda: [t.recorded.backward(retain_graph=True), t.recorded.backward()]),
+        t.leaf.grad,
+    ],
     "gradients are ordinary": lambda t: facts(t.m.autograd.grad((t.leaf * t.leaf).sum(), t.leaf)[0]),
 }
 

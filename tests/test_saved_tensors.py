@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 import torch.utils.checkpoint
-from support import assert_agrees, assert_same, assert_same_refusal, outcome
+from support import assert_agrees, assert_same, assert_same_refusal, outcome, run_python
 
 import cygrad
 import cygrad.utils.checkpoint
@@ -88,13 +88,6 @@ OPERATIONS: dict[str, Callable[[ModuleType, Tensor, Tensor], Tensor]] = {
 }
 
 
-def order(packed: list[object]) -> str:
-    """What saved tensors are sorted by: in which order an operation saves is its own business."""
-    tensor = packed[0]
-    assert isinstance(tensor, cygrad.Tensor | torch.Tensor)
-    return str(tensor.tolist())
-
-
 def under_hooks(m: ModuleType, operation: str) -> object:
     log = Log(m)
     x, y = leaf(m), leaf(m, 3.0, 4.0)
@@ -102,7 +95,7 @@ def under_hooks(m: ModuleType, operation: str) -> object:
         result = OPERATIONS[operation](m, x, y)
     result.sum().backward()
     assert len(set(log.unpacked)) == len(log.unpacked), "unpacked twice"
-    return [[item[0] for item in sorted(log.packed, key=order)], x.grad, y.grad]
+    return [[item[0] for item in log.packed], x.grad, y.grad]
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -227,7 +220,36 @@ def mutation(m: ModuleType) -> object:
     return [x.grad, a]
 
 
+def unpacked_leaf(m: ModuleType, raw: bool) -> object:
+    """What hooks make of a saved leaf is a leaf whose gradient is the saved one's."""
+    x = leaf(m)
+    if raw:
+        y = x * x
+        y.grad_fn._raw_saved_self.register_hooks(lambda t: t * 3, lambda t: t)  # type: ignore[union-attr]
+    else:
+        with m.autograd.graph.saved_tensors_hooks(lambda t: t * 3, lambda t: t):
+            y = x * x
+    saved: Tensor = y.grad_fn._saved_self  # type: ignore[union-attr]
+    facts = [saved.is_leaf, saved.requires_grad, saved.grad_fn, saved.grad, saved is x]
+    (saved * saved).sum().backward()
+    return [facts, x.grad, saved]
+
+
+def left_by_hand(m: ModuleType) -> object:
+    log = Log(m)
+    hooks = log.hooks()
+    x = leaf(m)
+    hooks.__enter__()
+    y = x.sin()
+    hooks.__exit__()
+    (y * y).sum().backward()
+    return [log.facts(), x.grad]
+
+
 AGREES: dict[str, Call] = {
+    "unpacked leaf": lambda m: unpacked_leaf(m, False),
+    "unpacked leaf, raw": lambda m: unpacked_leaf(m, True),
+    "left by hand": left_by_hand,
     "two backwards": twice,
     "second derivative": second_derivative,
     "nested": nested,
@@ -321,6 +343,8 @@ REFUSED: dict[str, Call] = {
     "raw, twice": raw(registered_twice),
     "raw, freed": raw(registered, after_backward=True),
     "hooks where disabled": hooks_where_disabled,
+    "hooks that are numbers": packing(3, 4),  # type: ignore[arg-type]
+    "left without being entered": lambda m: m.autograd.graph.saved_tensors_hooks(id, id).__exit__(None, None, None),
     "disabled where hooks are": disabled_where_hooks_are,
     "mutation, nested": mutation_nested,
     "mutation, after the context": lambda m: mutation_left(m, False),
@@ -725,3 +749,14 @@ def test_use_reentrant_should_be_said() -> None:
         cygrad.utils.checkpoint.checkpoint(cygrad.sin, leaf(cygrad))
     with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
         cygrad.utils.checkpoint.checkpoint(cygrad.sin, cygrad.ones(2), use_reentrant=True)
+
+
+def test_checkpoint_needs_no_import_of_its_own() -> None:
+    program = (
+        "import cygrad as torch\n"
+        "x = torch.ones(2, requires_grad=True)\n"
+        "torch.utils.checkpoint.checkpoint(torch.exp, x, use_reentrant=False).sum().backward()\n"
+        "assert torch.utils.dlpack.to_dlpack(x.grad)\n"
+        "print(hasattr(torch.utils, 'nothing'), x.grad.tolist()[0] > 2)\n"
+    )
+    assert run_python(program).split() == ["False", "True"]

@@ -575,8 +575,17 @@ def test_resizing(m: ModuleType) -> None:
     assert x.set_().shape == (0,)
 
 
+@pytest.mark.parametrize("m", LIBRARIES)
+def test_resizing_to_the_same_sizes_does_nothing(m: ModuleType) -> None:
+    x = m.arange(4.0).view(2, 2).t()
+    for resized in (x.resize_(2, 2), x.resize_as_(m.zeros(2, 2))):
+        assert resized is x
+        assert (x.stride(), x._version, x.tolist()) == ((1, 2), 0, [[0.0, 2.0], [1.0, 3.0]])
+
+
 RESIZE_REFUSALS: dict[str, Callable[[ModuleType], object]] = {
     "leaf": lambda m: m.ones(3, requires_grad=True).resize_(2),
+    "leaf, to the same size": lambda m: m.ones(3, requires_grad=True).resize_(3),
     "recorded": lambda m: recorded(m, 3).resize_(2),
     "view": lambda m: recorded(m, 3)[:2].resize_(2),
     "array": lambda m: m.from_numpy(np.zeros(2)).resize_(5),

@@ -27,6 +27,11 @@ cdef const char* MOVED = (
     b"belongs to a value which is gone; write to a clone()")
 
 
+cdef const char* INFERENCE = (
+    b"cygrad: AccumulateGrad: Inplace update to inference tensor outside InferenceMode is not allowed: the .grad of a leaf was made in inference mode; set .grad "
+    b"to None first, or to a clone() of it")
+
+
 cdef inline void take(int* grad_lock) noexcept nogil:
     while not process_trylock(grad_lock):
         sched_yield()
@@ -42,6 +47,10 @@ cdef inline void mark_made(Array* made) noexcept nogil:
     # What a backward in inference mode makes is an inference tensor.
     if unlikely(inference_used) and thread_modes() & MODE_INFERENCE:
         made.storage.inference = 1
+
+
+cdef inline bint may_write(Array* held) noexcept nogil:
+    return not unlikely(inference_used) or not held.storage.inference or thread_modes() & MODE_INFERENCE != 0
 
 
 cdef Array* like_leaf(Array* leaf, Array* grad) noexcept nogil:
@@ -78,7 +87,9 @@ cdef int accumulate_array(NodeState* s, Array* grad) noexcept nogil:
     take(&(<Tensor>s.payload).grad_lock)
     held = <void*>(<Tensor>s.payload).grad_obj
     target = (<Tensor>s.payload).grad_array
-    if target != NULL:
+    if target != NULL and not may_write(target):
+        status = fail(ERR_RUNTIME, INFERENCE)
+    elif target != NULL:
         done = binary(UF_ADD, target, grad, target)
         status = 0 if done != NULL else -1
         array_decref(done)
@@ -88,7 +99,9 @@ cdef int accumulate_array(NodeState* s, Array* grad) noexcept nogil:
         owner = array_incref((<Tensor>held).own_version)
         version = (<Tensor>held).version
         process_unlock(&(<Tensor>held).grad_lock)
-        if not writable(target, grad):
+        if not may_write(target):
+            status = fail(ERR_RUNTIME, INFERENCE)
+        elif not writable(target, grad):
             status = fail(ERR_RUNTIME, "cygrad: AccumulateGrad: the .grad of a leaf cannot take the new gradient: its memory is read-only, its shape differs, or "
                           "more than one element of the written-to tensor refers to a single memory location; set .grad to None first")
         else:

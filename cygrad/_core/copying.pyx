@@ -1,6 +1,6 @@
 # Copies of whole tensors: pickle, copy.copy, copy.deepcopy; and UntypedStorage, the memory itself.
 #
-# A graph belongs to its process and to its tensors: only leaves are copied. pickle stores values, so tensors that shared memory do not share it after
+# A graph belongs to its process and to its tensors: copies are leaves. pickle stores values, so tensors that shared memory do not share it after
 # loading; deepcopy keeps the sharing among what it copies, as torch does.
 
 import copy
@@ -12,10 +12,11 @@ from cygrad._core.array cimport Array, array_decref, array_from_storage, array_i
 from cygrad._core.device cimport device_object
 from cygrad._core.dtypes cimport ITEMSIZE
 from cygrad._core.errors cimport raise_pending
+from cygrad._core.grad_mode cimport inference_used, thread_modes, MODE_INFERENCE
 from cygrad._core.kernels.copy cimport clone
 from cygrad._core.memory cimport Storage, storage_decref, storage_incref, storage_new
 from cygrad._core.ndarray cimport array_from_ndarray, ndarray_from_array
-from cygrad._core.tensor cimport Tensor, array_replace, grad_of, tensor_alias, tensor_wrap
+from cygrad._core.tensor cimport Tensor, array_replace, grad_of, needs_grad, tensor_alias, tensor_wrap
 
 __all__ = ["UntypedStorage"]     # its functions become methods of Tensor
 
@@ -121,10 +122,9 @@ def _rebuild_tensor(cls: type[Tensor], array: object, requires_grad: bool, attri
 
 
 def reduce_ex(self: Tensor, protocol: int) -> tuple[object, ...]:
-    """What pickle stores: values, shape, dtype, ``requires_grad`` and attributes. RuntimeError for tensors that are no leaves."""
-    refuse_non_leaf(self, "the pickle protocol")
+    """What pickle stores: values, shape, dtype, ``requires_grad`` and attributes. What comes back is a leaf."""
     attributes = (<object>self).__dict__
-    return (_rebuild_tensor, (type(self), ndarray_from_array(self.a), self.requires_grad_, dict(attributes) if attributes else None))
+    return (_rebuild_tensor, (type(self), ndarray_from_array(self.a), needs_grad(self), dict(attributes) if attributes else None))
 
 
 cdef UntypedStorage storage_copy(Storage* s, dict memo):
@@ -136,6 +136,8 @@ cdef UntypedStorage storage_copy(Storage* s, dict memo):
         if fresh == NULL:
             raise_pending()
         memcpy(fresh.data, s.data, s.nbytes)
+        if inference_used and thread_modes() & MODE_INFERENCE:
+            fresh.inference = 1
         found = memo[key] = storage_object(fresh)
         storage_decref(fresh)
     return <UntypedStorage>found

@@ -57,6 +57,8 @@ class InputMetadata(NamedTuple):
     shape: list
     dtype: object
     device: object
+    is_nested_tensor: object = False         # torch has tensors of tensors
+    is_cpp_nested_tensor: object = False
 
 
 def input_metadata(Node node not None) -> tuple[InputMetadata | None, ...]:
@@ -86,6 +88,15 @@ def saved_bytes(Node node not None) -> list[tuple[str, int, int]]:
         out.append((node.s.type.saved_names[k].decode() + (f"[{k}]" if numbered else ""), storage.nbytes, <size_t>storage))
     node_lock_give(&node.s)
     return out
+
+
+def set_version(Tensor tensor not None, version: int) -> None:
+    """Say how often the tensor's memory was written; RuntimeError for inference tensors and for numbers that are no count."""
+    if tensor.a.storage.inference:
+        raise RuntimeError("cygrad: Inference tensors do not track version counter.")
+    if version < 0:
+        raise RuntimeError(f"cygrad: a version is a count of writes and cannot be {version}")
+    tensor.version.value = version
 
 
 def bump_version(Tensor tensor not None) -> None:

@@ -13,6 +13,16 @@ from cygrad._core.tensor cimport Tensor, array_replace, needs_grad, tensor_wrap
 from cygrad._core.tensor import _install_methods
 
 
+cdef bint same_sizes(Array* a, int ndim, const Py_ssize_t* sizes) noexcept:
+    cdef int i
+    if a.ndim != ndim:
+        return False
+    for i in range(ndim):
+        if a.shape[i] != sizes[i]:
+            return False
+    return True
+
+
 cdef Tensor resized(Tensor self, int ndim, const Py_ssize_t* sizes, const char* operation):
     cdef Py_ssize_t strides[64]
     cdef Py_ssize_t step = ITEMSIZE[self.a.dtype], count = 1
@@ -24,6 +34,8 @@ cdef Tensor resized(Tensor self, int ndim, const Py_ssize_t* sizes, const char* 
     if forward_open and tangent_of(self) is not None:
         raise RuntimeError(f"cygrad: {operation.decode()}: cannot resize variables that has a forward grad; work on the primal of unpack_dual() or use reshape()")
     inplace_check_graph(self, False, operation)
+    if same_sizes(self.a, ndim, sizes):
+        return self                          # nothing is written, and a tensor that is not contiguous stays so
     for i in range(ndim - 1, -1, -1):
         strides[i] = step
         step *= sizes[i] if sizes[i] > 1 else 1

@@ -176,7 +176,10 @@ def register(Node node not None, slot: int, pack_hook, unpack_hook) -> None:
 # ---- the stack of default hooks -------------------------------------------------------------------------------------
 
 def push_default_hooks(pack_hook, unpack_hook) -> None:
-    """From now on, tensors that this thread saves go through this pair of hooks. RuntimeError where hooks are disabled."""
+    """From now on, tensors that this thread saves go through this pair of hooks. RuntimeError where hooks are disabled, TypeError unless both are callable."""
+    for hook in (pack_hook, unpack_hook):
+        if not callable(hook):
+            raise TypeError(f"cygrad: saved_tensors_hooks: expected a callable, but got an object of type {type(hook).__name__}")
     if _state.refusal is not None:
         raise RuntimeError(_state.refusal)
     _state.stack.append((pack_hook, unpack_hook))
@@ -184,7 +187,9 @@ def push_default_hooks(pack_hook, unpack_hook) -> None:
 
 
 def pop_default_hooks() -> None:
-    """End the innermost pair."""
+    """End the innermost pair. RuntimeError where there is none."""
+    if not _state.stack:
+        raise RuntimeError("cygrad: saved_tensors_hooks: there is no context to leave in this thread: its __exit__ was called once too often")
     _state.stack.pop()
     watch_state()
 

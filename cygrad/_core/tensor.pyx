@@ -14,7 +14,7 @@ from cygrad._core.device cimport device_object
 from cygrad._core.dtypes cimport ITEMSIZE, BOOL, FLOAT32, is_integral_code, is_complex_code, is_float_code, dtype_object
 from cygrad._core.errors cimport raise_pending
 from cygrad._core.grad_mode cimport inference_used, thread_modes, MODE_INFERENCE
-from cygrad._core.node cimport intlist_free, intlist_save, node_track_late, node_of
+from cygrad._core.node cimport FLAG_ACCUMULATE, intlist_free, intlist_save, node_track_late, node_of
 from cygrad._core.kernels.formats cimport FORMAT_CONTIGUOUS, lies_as
 from cygrad._core.memory cimport process_trylock, process_unlock
 from cygrad._core.options cimport format_code
@@ -199,22 +199,43 @@ cdef class Tensor:
         return needs_grad(self)
 
     @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
+    def requires_grad(self, value) -> None:                   # (annotated as bool, anything would arrive as one)
         if not PyBool_Check(value):
             raise RuntimeError(f"cygrad: requires_grad must be a bool, not {type(value).__name__}")
+        if self.grad_fn_ is not None:
+            requires_grad_refuse()
         requires_grad_set(self, value)
+
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("cygrad: requires_grad must be a bool: it cannot be deleted; set it to False")
 
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operation made this tensor: gradients end here."""
         grad_fn_fresh(self)
-        return self.grad_fn_ is None
+        return self.grad_fn_ is None or stands_for_leaf(self)
 
     @property
     def grad_fn(self):
         """The Node that computes this tensor's gradient further back; None for leaves."""
         grad_fn_fresh(self)
-        return self.grad_fn_
+        return None if self.grad_fn_ is None or stands_for_leaf(self) else self.grad_fn_
+
+    @property
+    def _grad_fn(self):
+        """``grad_fn`` under the name by which it can be set, to None alone: what ``detach_`` does."""
+        return self.grad_fn
+
+    @_grad_fn.setter
+    def _grad_fn(self, value) -> None:
+        if value is not None:
+            raise TypeError(f"cygrad: _grad_fn can be only set to None, not to a {type(value).__name__}")
+        self.detach_()
+
+    @_grad_fn.deleter
+    def _grad_fn(self) -> None:
+        raise RuntimeError("cygrad: Deletion of _grad_fn not allowed. Detach tensor instead!")
 
     @property
     def output_nr(self) -> int:
@@ -244,7 +265,7 @@ cdef class Tensor:
     @property
     def grad(self):
         """The accumulated gradient (a tensor of the same shape and dtype), or None."""
-        if self.grad_fn_ is not None and not self.retains_grad_:
+        if self.grad_fn_ is not None and not self.retains_grad_ and not stands_for_leaf(self) and grad_of(self) is None:
             import warnings
             warnings.warn("cygrad: the .grad attribute of a Tensor that is not a leaf Tensor is being accessed: it is not filled by backward(). "
                           "Call retain_grad() on the tensor before backward() if you want it.", UserWarning, stacklevel=2)
@@ -260,9 +281,9 @@ cdef class Tensor:
                 raise RuntimeError("cygrad: can't assign Variable as its own grad")
             g = value
             if g.a.dtype != self.a.dtype:
-                raise RuntimeError(f"cygrad: assigned grad has data of a different type: {dtype_object(g.a.dtype)} for a tensor of {dtype_object(self.a.dtype)}; cast it first")
+                raise RuntimeError(f"cygrad: attempting to assign a gradient with dtype '{dtype_object(g.a.dtype)}' to a tensor of {dtype_object(self.a.dtype)}; cast it first")
             if not same_shape(g.a, self.a):
-                raise RuntimeError(f"cygrad: assigned grad has data of a different size: {list(g.shape)} for a tensor of {list(self.shape)}")
+                raise RuntimeError(f"cygrad: attempting to assign a gradient of size '{list(g.shape)}' to a tensor of size '{list(self.shape)}': both must be the same")
         grad_store(self, value)
 
     @grad.deleter
@@ -299,12 +320,20 @@ cdef class Tensor:
         return t
 
     @data.setter
-    def data(self, Tensor value not None) -> None:
+    def data(self, given) -> None:
         cdef long kept = atomic_load(&self.version.value)
+        cdef Tensor value
+        if not isinstance(given, Tensor):
+            raise TypeError(f"cygrad: Variable data has to be a tensor, but got {type(given).__name__}")
+        value = given
         if value.a.dtype != self.a.dtype and self.requires_grad_ and is_integral_code(value.a.dtype):
             raise RuntimeError("cygrad: data set to a tensor that requires gradients must be floating point or complex dtype")
         own_version_set(self, kept)      # first: the old memory holds the version that others look at
         array_replace(self, array_incref(value.a))
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("cygrad: Deleting tensor data is not allowed. Delete tensor instead!")
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Compute the gradients of this tensor with respect to the leaves of its graph and add them to their ``.grad``.
@@ -641,12 +670,21 @@ cdef int array_replace(Tensor t, Array* a) except -1:
 
 # ---- requires_grad, stale views -------------------------------------------------------------------------------------
 
+cdef bint stands_for_leaf(Tensor t) noexcept:
+    # What an unpack hook made of a saved leaf: its gradient goes to the leaf's own AccumulateGrad.
+    return t.grad_fn_.s.flags & FLAG_ACCUMULATE != 0
+
+
+cdef int requires_grad_refuse() except -1:
+    raise RuntimeError("cygrad: you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
+                       "doesn't require differentiation use var_no_grad = var.detach().")
+
+
 cdef int requires_grad_set(Tensor t, bint value) except -1:
     # Whether a view is a leaf does not change by following its base: one that cannot follow is no reason to refuse.
     if t.grad_fn_ is not None:
         if not value:
-            raise RuntimeError("cygrad: you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
-                               "doesn't require differentiation use var_no_grad = var.detach().")
+            requires_grad_refuse()
         return 0
     if value and is_integral_code(t.a.dtype):
         raise RuntimeError(f"cygrad: only Tensors of floating point and complex dtype can require gradients, not {dtype_object(t.a.dtype)}; cast it with .float() first")
@@ -743,8 +781,13 @@ cdef void set_buffer_hook(BufferHook hook) noexcept:
     buffer_hook = hook
 
 
-def requires_grad_method(Tensor self not None, requires_grad: bool = True) -> Tensor:
-    """Set ``requires_grad`` in place and return the tensor. RuntimeError for non-leaves set to False and for integer dtypes."""
+def requires_grad_method(Tensor self not None, requires_grad=True) -> Tensor:
+    """Set ``requires_grad`` in place and return the tensor.
+
+    RuntimeError for non-leaves set to False and for integer dtypes, TypeError for anything but a bool.
+    """
+    if not PyBool_Check(requires_grad):
+        raise TypeError(f"cygrad: requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type(requires_grad).__name__}")
     requires_grad_set(self, requires_grad)
     return self
 

@@ -142,6 +142,19 @@ def backward_hooks(Tensor self not None) -> object:
     return None if self.hooks_ is None else (<HookTables>self.hooks_).before
 
 
+def set_backward_hooks(Tensor self not None, hooks) -> None:
+    """``_backward_hooks = None`` takes all hooks of ``register_hook`` away. TypeError for anything else: tables are made by ``register_hook``."""
+    if hooks is not None:
+        raise TypeError(f"cygrad: _backward_hooks can be only set to None, not to a {type(hooks).__name__}; register_hook() adds hooks")
+    if self.hooks_ is not None:
+        (<HookTables>self.hooks_).before.clear()
+
+
+def delete_backward_hooks(Tensor self not None) -> None:
+    """RuntimeError: the attribute stays."""
+    raise RuntimeError("cygrad: Deletion of _backward_hooks not allowed! Set it to None, or use the handles that register_hook() gave.")
+
+
 def post_accumulate_grad_hooks(Tensor self not None) -> object:
     """The table of the hooks of ``register_post_accumulate_grad_hook``, or None."""
     return None if self.hooks_ is None else (<HookTables>self.hooks_).after
@@ -258,6 +271,6 @@ _install_methods({
     "register_hook": register_hook,
     "register_post_accumulate_grad_hook": register_post_accumulate_grad_hook,
     "retain_grad": retain_grad,
-    "_backward_hooks": property(backward_hooks),
+    "_backward_hooks": property(backward_hooks, set_backward_hooks, delete_backward_hooks),
     "_post_accumulate_grad_hooks": property(post_accumulate_grad_hooks),
 })

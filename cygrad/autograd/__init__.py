@@ -16,17 +16,19 @@ from cygrad._core.backward import run_backward
 from cygrad._core.forward import _detached  # pyright: ignore[reportPrivateUsage]
 from cygrad._core.grad_mode import is_grad_enabled
 from cygrad._core.graph_queries import n_outputs, output_facts
-from cygrad._core.node import Node
+from cygrad._core.node import Node, SavedTensor
 from cygrad._core.tensor import Tensor
 from cygrad.autograd import anomaly_mode, forward_ad, function, grad_mode, graph
 from cygrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from cygrad.autograd.edges import GradientEdge
-from cygrad.autograd.function import Function
+from cygrad.autograd.function import Function, NestedIOFunction
 from cygrad.autograd.grad_mode import (
     _force_original_view_tracking,  # noqa: F401 # pyright: ignore[reportPrivateUsage, reportUnusedImport] - torch has it here
+    _unsafe_preserve_version_counter,  # noqa: F401 # pyright: ignore[reportPrivateUsage, reportUnusedImport] - and this
     enable_grad,
     inference_mode,
     is_multithreading_enabled,
+    is_view_replay_enabled,
     no_grad,
     set_grad_enabled,
     set_multithreading_enabled,
@@ -37,7 +39,9 @@ from cygrad.autograd.variable import Variable
 __all__ = [
     "Function",
     "GradientEdge",
+    "NestedIOFunction",
     "Node",
+    "SavedTensor",
     "Variable",
     "anomaly_mode",
     "backward",
@@ -53,6 +57,7 @@ __all__ = [
     "inference_mode",
     "is_grad_enabled",
     "is_multithreading_enabled",
+    "is_view_replay_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
@@ -180,7 +185,7 @@ def grad(
     roots = _tensors(outputs, "grad", "outputs")
     targets = _tensors(inputs, "grad", "inputs")
     if not targets:
-        raise RuntimeError("cygrad.autograd.grad: grad requires non-empty inputs.")
+        raise RuntimeError("cygrad.autograd.grad: `inputs` argument to grad() cannot be empty.")
     for i, target in enumerate(targets):
         if isinstance(target, Tensor) and not target.requires_grad:
             raise RuntimeError(
@@ -353,10 +358,15 @@ def _batched(
     """One backward a row of the cotangents; the rows' gradients stacked."""
     batches = (given,) if isinstance(given, Tensor) else tuple(given or ())
     lengths = {b.shape[0] for b in batches if b is not None and b.dim() > 0}
-    if len(lengths) != 1:
+    if len(lengths) > 1:
+        raise ValueError(
+            "cygrad.autograd.grad: is_grads_batched=True: Expected all tensors to have the same size in the mapped "
+            f"dimension, got leading dimensions of {sorted(lengths)} in grad_outputs"
+        )
+    if not lengths:
         raise RuntimeError(
-            "cygrad.autograd.grad: is_grads_batched=True needs grad_outputs with one leading dimension of the same "
-            "length in all of them"
+            "cygrad.autograd.grad: is_grads_batched=True needs grad_outputs with a leading dimension, one row a "
+            "vector-Jacobian product"
         )
     (length,) = lengths
     if length == 0:

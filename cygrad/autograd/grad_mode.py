@@ -21,12 +21,15 @@ from cygrad._core.grad_mode import (
     is_grad_enabled,
     is_inference_mode_enabled,
 )
+from cygrad._core.graph_queries import set_version
+from cygrad._core.tensor import Tensor
 
 __all__ = [
     "enable_grad",
     "inference_mode",
     "is_inference_mode_enabled",
     "is_multithreading_enabled",
+    "is_view_replay_enabled",
     "no_grad",
     "set_grad_enabled",
     "set_multithreading_enabled",
@@ -211,6 +214,10 @@ class _FixedMode:
         """Decorates a function, generator or coroutine function; raises TypeError for what cannot be called."""
         return _decorate(orig_func, self._change, type(self).__name__)
 
+    def clone(self) -> Self:
+        """Another context manager of the same mode, not entered yet."""
+        return type(self)()
+
 
 class no_grad(_FixedMode):  # noqa: N801 - torch's name
     """Nothing is recorded inside: results have `requires_grad=False`, whatever the inputs.
@@ -281,8 +288,12 @@ class set_grad_enabled:  # noqa: N801 - torch's name
             self.__exit__(None, None, None)
         return _decorate(orig_func, _RECORD if self._mode else _RECORD_NOTHING, "set_grad_enabled")
 
+    def clone(self) -> Self:
+        """Another `set_grad_enabled` of the same mode, which sets it at once, too."""
+        return type(self)(self._mode)
+
     def __repr__(self) -> str:
-        return f"set_grad_enabled(mode={self._mode})"
+        return f"{type(self).__module__}.set_grad_enabled(mode={self._mode})"
 
 
 @final
@@ -332,6 +343,10 @@ class inference_mode:  # noqa: N801 - torch's name
     def __call__(self, orig_func: _FuncT) -> _FuncT:
         """Decorates a function, generator or coroutine function; raises TypeError for what cannot be called."""
         return _decorate(orig_func, self._change, "inference_mode")
+
+    def clone(self) -> Self:
+        """Another context manager of the same mode, not entered yet."""
+        return type(self)(self.mode)
 
 
 class _Switch:
@@ -393,6 +408,34 @@ class _force_original_view_tracking(_Switch):  # noqa: N801 - torch's name
         super().__init__(mode, "_force_original_view_tracking")
 
 
+class _unsafe_preserve_version_counter:  # noqa: N801 - torch's name
+    """Context in which writes to these tensors are not counted: what was saved of them stays good, with the new values.
+
+    Unsafe, since gradients are then those of other values than forward computed with; for memory that holds nothing in
+    between, such as that of parameters which are gathered again before backward.
+    """
+
+    __slots__ = ("_tensors", "_versions")
+    _tensors: tuple[Tensor, ...]
+    _versions: tuple[int, ...]
+
+    def __init__(self, tensors: Tensor | tuple[Tensor, ...]) -> None:
+        self._tensors = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+        self._versions = tuple(t._version for t in self._tensors)  # pyright: ignore[reportPrivateUsage]
+
+    def __enter__(self) -> None:
+        """Nothing is left to do: the constructor has taken the versions."""
+
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
+        for tensor, version in zip(self._tensors, self._versions, strict=True):
+            set_version(tensor, version)
+
+
 def is_multithreading_enabled() -> bool:
     """Whether backwards that this thread starts may use worker threads."""
     return not _modes() & _ALONE
+
+
+def is_view_replay_enabled() -> bool:
+    """Whether views made now follow a write to their base by the operations that made them."""
+    return bool(_modes() & _REPLAY)

@@ -11,7 +11,6 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import TracebackType
 from typing import ClassVar, Generic, Literal, TypeVar, overload
 
 from cygrad._core.device import device
@@ -67,9 +66,7 @@ class saved_tensors_hooks(Generic[_T]):  # noqa: N801 (torch's name)
     def __enter__(self) -> None:
         push_default_hooks(self.pack_hook, self.unpack_hook)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         pop_default_hooks()
 
 
