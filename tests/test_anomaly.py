@@ -317,3 +317,14 @@ def test_nothing_is_kept_when_the_mode_is_off() -> None:
     assert y.grad_fn is not None
     assert y.grad_fn.metadata == {}
     gc.collect()
+
+
+@pytest.mark.parametrize("m", [cygrad, torch])
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
+def test_left_by_hand(m: ModuleType) -> None:
+    for make in (m.autograd.detect_anomaly, lambda: m.autograd.set_detect_anomaly(True)):
+        made = make()
+        made.__enter__()
+        assert m.is_anomaly_enabled()
+        made.__exit__()
+        assert not m.is_anomaly_enabled()

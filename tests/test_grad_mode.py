@@ -8,8 +8,10 @@ import asyncio
 import inspect
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
+from types import ModuleType
 
 import pytest
+from support import LIBRARIES
 
 import cygrad
 from cygrad import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
@@ -413,3 +415,22 @@ def test_each_thread_has_its_own_mode() -> None:
     done.set()
     thread.join(30)
     assert seen == {"at the start": True, "inside": False, "main": True}
+
+
+@pytest.mark.parametrize("m", LIBRARIES)
+def test_clone_gives_another_context_of_the_same_mode(m: ModuleType) -> None:
+    for made, inside in (
+        (m.no_grad(), (False, False)),
+        (m.enable_grad(), (True, False)),
+        (m.inference_mode(), (False, True)),
+        (m.inference_mode(False), (True, False)),
+    ):
+        other = made.clone()
+        assert type(other) is type(made) and other is not made
+        with made, other:
+            assert (m.is_grad_enabled(), m.is_inference_mode_enabled()) == inside
+        assert m.is_grad_enabled()
+    with m.enable_grad():
+        made = m.set_grad_enabled(False)
+        assert repr(made.clone()) == f"{m.__name__}.autograd.grad_mode.set_grad_enabled(mode=False)"
+        assert not m.is_grad_enabled()

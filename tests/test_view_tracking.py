@@ -152,3 +152,11 @@ def test_the_flag_is_a_bool() -> None:
     with pytest.raises(TypeError, match="must be bool"):
         cygrad.autograd._force_original_view_tracking(1)  # type: ignore[arg-type]
     assert not _modes() & 16
+
+
+@pytest.mark.parametrize("m", LIBRARIES)
+def test_the_mode_can_be_asked_for(m: ModuleType) -> None:
+    assert not m.autograd.is_view_replay_enabled()
+    with m.autograd._force_original_view_tracking(True):
+        assert m.autograd.is_view_replay_enabled()
+    assert not m.autograd.is_view_replay_enabled()

@@ -6,7 +6,6 @@ How it works is in Note [Anomaly mode] of the core's anomaly.pxd. Both switches 
 from __future__ import annotations
 
 import warnings
-from types import TracebackType
 
 from cygrad._core.anomaly import anomaly_state, set_anomaly
 
@@ -51,9 +50,7 @@ class detect_anomaly:  # noqa: N801 (torch's name)
         self._outer.append(anomaly_state())
         set_anomaly(True, *self._flags)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         set_anomaly(*self._outer.pop())
 
 
@@ -70,9 +67,7 @@ class set_detect_anomaly:  # noqa: N801 (torch's name)
     def __enter__(self) -> None:
         """Nothing is left to do: the constructor has set the mode."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         set_anomaly(*self._outer)
 
 
