@@ -1,9 +1,10 @@
 # Worker threads of the engine. Contract: workers.pxd.
 #
 # Note [Worker threads]
-# A worker never holds the GIL and never touches a Python object, so it needs no care at interpreter exit. It sleeps on `wake` until a loop is open (Note
-# [Split loops]) or a task in the list of open tasks has a ready Node; it enters by raising `helpers` under `pool`, takes parts or drains, and leaves. The
-# owner of a loop or task closes it (takes it off the list) and waits until nobody is inside. `pool` is taken before a task's own lock, never after it.
+# A worker never holds the GIL and never touches a Python object, so it needs no care while the interpreter ends (after it: Note [BLAS at exit]). It sleeps on
+# `wake` until a loop is open (Note [Split loops]) or a task in the list of open tasks has a ready Node; it enters by raising `helpers` under `pool`, takes
+# parts or drains, and leaves. The owner of a loop or task closes it (takes it off the list) and waits until nobody is inside. `pool` is taken before a task's
+# own lock, never after it.
 # A loop comes seldom alone: after one, a worker looks for the next for a while before it sleeps, since to wake it costs more than a short loop gains.
 
 import os
