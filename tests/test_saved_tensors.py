@@ -712,6 +712,25 @@ def test_the_same_random_numbers_in_forward_and_recomputation(reentrant: bool) -
     assert (masks[2] != masks[3]).any().item()
 
 
+@pytest.mark.parametrize("retain", [False, True])
+def test_what_is_made_again_goes_before_the_backward_ends(retain: bool) -> None:
+    # of each checkpoint half of what it saves is for gradients that nobody asks for
+    def alive(length: int) -> int:
+        x, weights = leaf(cygrad), [leaf(cygrad) for _ in range(length)]
+        y = x * 1.0
+        counts: list[int] = []
+        y.register_hook(lambda grad: counts.append(live_objects()["arrays"]))
+        for weight in weights:
+            y = cygrad.utils.checkpoint.checkpoint(lambda t, w: (t.sin() * w).exp(), y, weight, use_reentrant=False)
+        before = live_objects()["arrays"]
+        cygrad.autograd.grad(y.sum(), x, retain_graph=retain)
+        assert live_objects()["arrays"] <= before
+        return counts[0] - before
+
+    few, many = alive(4), alive(40)
+    assert retain or many <= few
+
+
 @pytest.mark.parametrize("reentrant", [False, True])
 def test_a_checkpoint_keeps_only_its_input(reentrant: bool) -> None:
     x = leaf(cygrad)

@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from itertools import count
 from typing import Generic, TypeVar, cast
 from weakref import ref
 
@@ -220,14 +221,15 @@ def _described(facts: _Facts | None) -> str:
 
 
 class _Place:
-    """The place-holder of one saved tensor."""
+    """The place-holder of one saved tensor; what is made again for it goes with it, or with the backward."""
 
-    __slots__ = ("__weakref__", "facts", "number", "origin")
+    __slots__ = ("__weakref__", "facts", "made", "number", "origin")
 
     def __init__(self, number: int, facts: _Facts | None, origin: str) -> None:
         self.number: int = number
         self.facts: _Facts | None = facts
         self.origin: str = origin
+        self.made: dict[int, Tensor] | None = None  # by the number of the recomputation
 
 
 class _Recomputation(Generic[_R]):
@@ -301,23 +303,22 @@ class _Frame:
     def unpack(self, place: _Place) -> Tensor:
         """The tensor of a place-holder, for the backward that runs now."""
         values = task_values()
-        made = values.get(self)
-        if not isinstance(made, list):
-            made = values[self] = self.recompute()
-        number = place.number
-        found = made[number] if number < len(made) else None
+        run = values.get(self)
+        if not isinstance(run, _Run):
+            run = values[self] = self.recompute()
+        found = None if place.made is None else place.made.pop(run.id, None)
         if found is None:
             raise CheckpointError(
                 "cygrad.utils.checkpoint: Unpack is being triggered for a tensor that was either never recomputed, "
                 "or already unpacked once: read saved tensors "
                 f"once a backward, and pass early_stop=False if the function saves them in another order. (tensor "
-                f"{number})"
+                f"{place.number})"
             )
-        made[number] = None
-        return cast("Tensor", found)
+        run.left -= 1
+        return found
 
-    def recompute(self) -> list[Tensor | None]:
-        """Run the function again; at a place-holder's number its tensor, None if no Node has the place-holder now."""
+    def recompute(self) -> _Run:
+        """Run the function again: what it saves is left in the place-holders that a Node still has."""
         run = _Run(self)
         try:
             with saved_tensors_hooks(run.pack, run.unpack):
@@ -326,7 +327,7 @@ class _Frame:
             if stop.args[0] is not run:
                 raise
         self.compare(run)
-        return run.made
+        return run
 
     def arguments(self) -> tuple[object, ...]:
         """The arguments of the call: the tensors cut off from the graph, as leaves; they keep their tangents."""
@@ -339,12 +340,12 @@ class _Frame:
 
     def compare(self, run: _Run) -> None:
         """CheckpointError unless the recomputation saved what the forward saved."""
-        if len(run.made) < len(self.places) and not run.surplus:
+        if run.count < len(self.places) and not run.surplus:
             raise CheckpointError(
                 "cygrad.utils.checkpoint: A different number of tensors was saved during the original forward and "
                 "recomputation.\n"
                 f"Number of tensors saved during forward: {len(self.places)}\nNumber of tensors saved during "
-                f"recomputation: {len(run.made)}." + _HINT
+                f"recomputation: {run.count}." + _HINT
             )
         if self.check and run.differences:
             raise CheckpointError(
@@ -354,6 +355,7 @@ class _Frame:
 
 
 _HOLE = object()
+_run_ids = count()
 _HINT = (
     "\nPass debug=True to checkpoint(), or use set_checkpoint_debug_enabled(True), to see where in the program these "
     "tensors are saved."
@@ -371,7 +373,9 @@ class _Run:
 
     def __init__(self, frame: _Frame) -> None:
         self.frame: ref[_Frame] = ref(frame)
-        self.made: list[Tensor | None] = []
+        self.id: int = next(_run_ids)
+        self.count: int = 0
+        self.left: int = 0  # tensors made and not asked for yet
         self.surplus: bool = False
         self.differences: list[str] = []
 
@@ -380,8 +384,8 @@ class _Run:
         frame = self.frame()
         if frame is None:
             return tensor
-        made, places = self.made, frame.places
-        number = len(made)
+        places = frame.places
+        number = self.count
         if number >= len(places):
             if frame.forward_completed:
                 raise CheckpointError(
@@ -391,10 +395,15 @@ class _Run:
             self.surplus = True  # backward inside of the function: forward has not saved everything yet
             return tensor
         place = places[number]()
-        made.append(None if place is None else tensor.detach())
-        if place is not None and frame.check:
+        self.count = number + 1
+        if place is not None:
+            self.left += 1
+            if place.made is None:
+                place.made = {self.id: tensor.detach()}
+            else:
+                place.made[self.id] = tensor.detach()
             facts = (tensor.shape, tensor.dtype, tensor.device)
-            if facts != place.facts:
+            if frame.check and facts != place.facts:
                 lines = f"\nsaved in forward at\n{place.origin}saved in recomputation at\n{_origin()}"
                 self.differences.append(
                     f"tensor at position {number}:\nsaved metadata: {_described(place.facts)}\nrecomputed metadata: "
@@ -407,6 +416,15 @@ class _Run:
     def unpack(self, tensor: Tensor) -> Tensor:
         """The tensor as it is."""
         return tensor
+
+    def __del__(self) -> None:
+        """The backward is over: what it did not ask for goes, though the graph may stay."""
+        frame = self.frame()
+        if self.left and frame is not None:
+            for reference in frame.places:
+                place = reference()
+                if place is not None and place.made is not None:
+                    place.made.pop(self.id, None)
 
 
 def _origin() -> str:
