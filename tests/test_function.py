@@ -655,6 +655,99 @@ def test_functions_agree_with_the_oracle(name: str) -> None:
     assert_agrees(AGREES[name])
 
 
+# ---- what becomes of an input or a view that forward returns ---------------------------------------------------------
+
+
+def marked(*marks: str) -> Callable[[Context, Tensor], Tensor]:
+    """A forward that marks its input, writes it where it is dirty, and returns it."""
+
+    def forward(ctx: Context, x: Tensor) -> Tensor:
+        for mark in marks:
+            getattr(ctx, mark)(x)
+        return x.mul_(2) if "mark_dirty" in marks else x
+
+    return forward
+
+
+def recorded_inside(
+    result: Callable[[Tensor], Tensor], ignore: bool = False
+) -> Callable[[ModuleType], Callable[[Context, Tensor], Tensor]]:
+    """A forward that records, and returns what has a place in that graph."""
+
+    def of(m: ModuleType) -> Callable[[Context, Tensor], Tensor]:
+        def forward(ctx: Context, x: Tensor) -> Tensor:
+            with m.enable_grad():
+                y = result(x)
+            if ignore:
+                ctx.mark_non_differentiable(y)
+            return y
+
+        return forward
+
+    return of
+
+
+SETTLED: dict[str, Callable[[ModuleType], Callable[..., object]]] = {
+    "as it is": lambda m: lambda ctx, x: x,
+    "twice": lambda m: lambda ctx, x: (x, x),
+    "beside another": lambda m: lambda ctx, x: (x, x * 2),
+    "a view": lambda m: lambda ctx, x: x[:1],
+    "detached": lambda m: lambda ctx, x: x.detach(),
+    "non-differentiable": lambda m: marked("mark_non_differentiable"),
+    "dirty": lambda m: marked("mark_dirty"),
+    "dirty and non-differentiable": lambda m: marked("mark_dirty", "mark_non_differentiable"),
+    "recorded": recorded_inside(lambda x: x * 2),
+    "recorded, non-differentiable": recorded_inside(lambda x: x * 2, ignore=True),
+    "recorded view of the input": recorded_inside(lambda x: x.view_as(x)),
+    "recorded view": recorded_inside(lambda x: (x * 2)[:1]),
+    "recorded view, non-differentiable": recorded_inside(lambda x: (x * 2)[:1], ignore=True),
+}
+
+ARGUMENTS: dict[str, Call] = {
+    "leaf": lambda m: leaf(m, 1.0, 2.0),
+    "computed": lambda m: leaf(m, 1.0, 2.0) * 1,
+    "plain": lambda m: leaf(m, 1.0, 2.0).detach(),
+    "view": lambda m: (leaf(m, 1.0, 2.0, 3.0) * 1)[:2],
+}
+
+
+def described(x: Tensor, t: Tensor) -> list[object]:
+    """How a result stands to the graph and to the Function's input; last its node, or that asking for it is refused."""
+    node = outcome(lambda: node_name(t))
+    return [t is x, t.requires_grad, t._is_view(), t._version, node.value if node.ok else "refused"]
+
+
+@pytest.mark.parametrize("recording", [True, False])
+@pytest.mark.parametrize("argument", ARGUMENTS)
+@pytest.mark.parametrize("name", SETTLED)
+def test_what_forward_returns_is_placed_as_torchs(name: str, argument: str, recording: bool) -> None:
+    def call(m: ModuleType, then: str) -> object:
+        x = tensor(ARGUMENTS[argument](m))
+        with m.set_grad_enabled(recording):
+            done = outcome(lambda: apply(m, SETTLED[name](m), x))
+        if not done.ok:
+            return type(done.error).__name__
+        results = done.value if isinstance(done.value, tuple) else (done.value,)
+        found: list[object] = [described(x, tensor(t)) for t in results]
+        if then == "result written":
+            found.append([outcome(tensor(t).zero_).ok for t in results])
+        elif then == "input written":
+            found.append(outcome(x.zero_).ok)
+        return [found, [described(x, tensor(t)) for t in results], x._version]
+
+    for then in ("nothing", "result written", "input written"):
+        assert_agrees(lambda m, then=then: call(m, then))
+
+
+def test_a_leaf_from_outside_that_forward_returns_is_left_alone() -> None:
+    outside, x = leaf(cygrad), leaf(cygrad)
+    for recording in (True, False):
+        with cygrad.set_grad_enabled(recording):
+            result = tensor(apply(cygrad, lambda ctx, x: outside, x))
+        assert result is not outside and result.requires_grad is recording
+        assert outside.requires_grad and outside.is_leaf
+
+
 # ---- refusals --------------------------------------------------------------------------------------------------------
 
 

@@ -27,7 +27,7 @@ from cygrad._core.recorded_ops cimport recorded_ops
 from cygrad._core.saved_hooks cimport save_elsewhere, unpack_elsewhere
 from cygrad._core.inplace cimport version_bump, inplace_check_graph, inplace_history
 from cygrad._core.recording cimport edge_set, save_input, save_output, history_set, unpack_tensor, view_set_kind
-from cygrad._core.tensor cimport Tensor, tensor_alias, tensor_wrap, needs_grad, grad_fn_fresh, VIEW_CUSTOM
+from cygrad._core.tensor cimport Tensor, tensor_alias, tensor_wrap, is_leaf, needs_grad, grad_fn_fresh, VIEW_CUSTOM
 from cygrad._core.writes cimport zeros_like_array
 
 cdef dict _classes = {}              # (name, outputs, saved) -> NodeType*; the first of a name makes the Python class
@@ -134,12 +134,12 @@ cdef class FunctionCtx:
     cdef tuple dirty
     cdef tuple non_differentiable
     cdef bint materialize
+    cdef public bint _materialize_non_diff_grads
     cdef object function                 # the Function class
     cdef list arguments                  # for each argument: its edge, or -1
     cdef list output_geometry            # for each output: (shape, dtype) of a Tensor, else None: zeros are made like this
     cdef bint clear_on_access
     cdef bint cleared                    # by an access
-    cdef public bint _materialize_non_diff_grads
     cdef dict facts                      # metadata set before there is a Node
     cdef bint in_jvp                     # saved_tensors are those of save_for_forward
     cdef dict __dict__
@@ -479,7 +479,7 @@ cdef tuple record(FunctionCtx ctx, str name, tuple args, tuple outputs, int n_te
     cdef Tensor t, source
     cdef list settled = []
     cdef int k, which
-    cdef bint is_input, is_dirty, differentiable
+    cdef bint is_input, is_dirty, unwanted, differentiable
     if ctx.dirty is not None:
         for d in ctx.dirty:
             if not isinstance(d, Tensor):
@@ -489,7 +489,7 @@ cdef tuple record(FunctionCtx ctx, str name, tuple args, tuple outputs, int n_te
             if position(outputs, d) < 0:
                 raise RuntimeError(f"cygrad: {name}: Some elements marked as dirty during the forward method were not returned as output. "
                                    "The inputs that are modified inplace must all be outputs of the Function.")
-            inplace_check_dirty(<Tensor>d, recording, name)
+            inplace_check_dirty(<Tensor>d, recording and position(ctx.non_differentiable, d) < 0, name)
     if recording:
         n = node_new(function_type(name, len(outputs), len(ctx.to_save) if ctx.to_save is not None else 0), n_tensors)
         n.s.flags |= FLAG_PYTHON
@@ -512,43 +512,36 @@ cdef tuple record(FunctionCtx ctx, str name, tuple args, tuple outputs, int n_te
         if not isinstance(o, Tensor):
             settled.append(o)
             continue
-        t = <Tensor>o
+        t = source = <Tensor>o
         is_input = position(args, o) >= 0
         is_dirty = position(ctx.dirty, o) >= 0
-        differentiable = recording and position(ctx.non_differentiable, o) < 0 and not is_integral_code(t.a.dtype)
+        unwanted = position(ctx.non_differentiable, o) >= 0
+        differentiable = recording and not unwanted and not is_integral_code(t.a.dtype)
         if is_dirty:
             version_bump(t, b"a custom Function (mark_dirty)")
-            if differentiable:
-                inplace_history_output(t, n, k)
-            elif needs_grad(t):
-                t = tensor_alias(t)
+        if not differentiable:
+            if needs_grad(source) and (is_input or source.base_ is None):
+                t = tensor_alias(source)                     # requires no grad, and leaves the input's (or whosever it is) as it was
+            elif is_input and not is_dirty:
+                t = returned_input(source)
+            elif not is_dirty:
+                view_close(t)
+        elif is_dirty:
+            inplace_history_output(t, n, k)
         elif is_input:
-            # Returned as it is: a view, so that the input keeps its own place in the graph.
-            source = t
-            if not differentiable and needs_grad(source):
-                t = tensor_alias(source)
-            else:
-                t = tensor_wrap(array_alias(source.a))
-                view_set_kind(t, source, VIEW_CUSTOM)
-            if differentiable:
-                history_set(t, n, k)
-        elif differentiable and position(outputs, o) < k:
+            t = returned_input(source)
+            history_set(t, n, k)
+        elif position(outputs, o) < k:
             t = settled[position(outputs, o)]                # returned twice: one tensor, at its last place
             history_set(t, n, k)
         else:
-            if t.base_ is not None:
-                t.view_kind = VIEW_CUSTOM
-                t.view_version = atomic_load(&t.version.value)
-            if differentiable:
-                if t.grad_fn_ is not None or t.requires_grad_:
-                    source = t
-                    t = tensor_wrap(array_incref(source.a))
-                    t.version = source.version
-                    t.own_version = array_incref(source.own_version)
-                history_set(t, n, k)
-            elif t.base_ is None and needs_grad(t):
-                t = tensor_alias(t)          # recorded by forward itself, in enable_grad: no part of this graph
-        if recording and (ctx._materialize_non_diff_grads or position(ctx.non_differentiable, o) < 0):
+            if t.grad_fn_ is not None or t.requires_grad_:   # it has a place in another graph: a tensor of its own for this one
+                t = tensor_alias(source)
+                if source.base_ is not None:
+                    view_set_kind(t, source, VIEW_CUSTOM)
+            view_close(t)
+            history_set(t, n, k)
+        if recording and (ctx._materialize_non_diff_grads or not unwanted):
             ctx.output_geometry[k] = (t.shape, t.dtype)
         settled.append(t)
     if recording and ctx.to_save is not None:
@@ -556,6 +549,21 @@ cdef tuple record(FunctionCtx ctx, str name, tuple args, tuple outputs, int n_te
     if recording:
         ctx.to_save = None
     return tuple(settled)
+
+
+cdef Tensor returned_input(Tensor source):
+    # A view, so that the input keeps its own place in the graph.
+    cdef Tensor t = tensor_wrap(array_alias(source.a))
+    view_set_kind(t, source, VIEW_CUSTOM)
+    return t
+
+
+cdef int view_close(Tensor t) except -1:
+    # A view that forward made is not followed through writes: that would go around the Function's backward.
+    if t.base_ is not None:
+        t.view_kind = VIEW_CUSTOM
+        t.view_version = atomic_load(&t.version.value)
+    return 0
 
 
 # ---- forward mode -----------------------------------------------------------------------------------------------------
@@ -606,13 +614,15 @@ cdef int jvp(FunctionCtx ctx, str name, tuple args, list tangents, tuple outputs
                 raise RuntimeError(f"cygrad: {name}: Function's jvp returned a tangent at position {k} that has a different size than that of the original Tensor, this is "
                                    f"not supported, or no floating-point dtype: Tensor is of size {list(o.shape)} and {o.dtype} while the given forward gradient is of "
                                    f"size {list(t.shape)} and {t.dtype}.")
-            if position(ctx.dirty, o) >= 0:
-                i = position(args, o)
-                if t is None or i < 0 or t is not given[i] or atomic_load(&t.version.value) == versions[i]:
+            i = position(args, o) if position(ctx.dirty, o) >= 0 else -1
+            if i >= 0 and tangents[i] is not None:
+                if t is not given[i] or atomic_load(&t.version.value) == versions[i]:
                     raise RuntimeError(f"cygrad: {name}: An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an "
                                        "input inplace, then the jvp function must modify the corresponding gradient inplace.")
-                if tangents[i] is None:
-                    tangent_write(<Tensor>settled[k], t)
+                if settled[k] is not o:
+                    tangent_set(<Tensor>settled[k], t)
+            elif i >= 0:
+                tangent_write(<Tensor>settled[k], t)
             elif t is not None:
                 if t.base_ is None and (position(args, o) >= 0 or o.base_ is not None):
                     raise RuntimeError(f"cygrad: {name}: A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view.")
@@ -632,7 +642,7 @@ cdef int warn_not_input(str name) except -1:
 cdef int inplace_check_dirty(Tensor t, bint recording, str name) except -1:
     if recording and t.base_ is not None:
         return inplace_check_graph(t, True, b"mark_dirty")
-    if recording and t.grad_fn_ is None and t.requires_grad_:
+    if recording and is_leaf(t) and t.requires_grad_:
         raise RuntimeError(f"cygrad: {name}: a leaf Variable that requires grad has been used in an in-place operation.")
     return 0
 
