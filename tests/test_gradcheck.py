@@ -123,6 +123,86 @@ def test_check_grad_dtypes() -> None:
     assert gradcheck(lambda x: x * 2, leaf(1.0, 2.0), check_grad_dtypes=True)
 
 
+Absent = Callable[[Tensor], Tensor | None]
+
+
+class Undefined(Function):
+    """``outputs`` multiples of x; ``absent`` says what x gets where ``missing`` of their gradients are undefined."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, x: Tensor, outputs: int, missing: int, absent: Absent) -> tuple[Tensor, ...]:
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(x)
+        ctx.missing, ctx.absent = missing, absent  # type: ignore[attr-defined]
+        return tuple(x * (number + 1) for number in range(outputs))
+
+    @staticmethod
+    def backward(ctx: FunctionCtx, *grads: Tensor | None) -> tuple[Tensor | None, None, None, None]:
+        (x,) = ctx.saved_tensors
+        if grads.count(None) == ctx.missing:  # type: ignore[attr-defined]
+            return ctx.absent(x), None, None, None  # type: ignore[attr-defined]
+        total = cygrad.zeros_like(x)
+        for number, grad in enumerate(grads):
+            if grad is not None:
+                total = total + grad * (number + 1)
+        return total, None, None, None
+
+
+def refuse_absence(x: Tensor) -> Tensor:
+    raise RuntimeError("no gradient came")
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_undefined_gradients_must_count_as_zeros(fast_mode: bool) -> None:
+    x = leaf(1.0, 2.0)
+
+    def check(outputs: int, missing: int, absent: Absent, undefined: bool = True) -> bool:
+        return gradcheck(
+            lambda x: Undefined.apply(x, outputs, missing, absent),
+            x,
+            fast_mode=fast_mode,
+            check_undefined_grad=undefined,
+        )
+
+    for outputs in (1, 2):
+        for absent in (lambda x: None, cygrad.zeros_like):
+            assert check(outputs, outputs, absent)
+        with pytest.raises(GradcheckError, match="all input grads to be undefined or zero when all output grads"):
+            check(outputs, outputs, cygrad.ones_like)
+        with pytest.raises(GradcheckError, match=r"handle undefined output grads, but .* no gradient came"):
+            check(outputs, outputs, refuse_absence)
+        assert check(outputs, outputs, refuse_absence, undefined=False)
+    with pytest.raises(GradcheckError, match=r"none arrives at outputs \[0\]"):
+        check(3, 1, cygrad.zeros_like)
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_the_part_of_a_complex_number_is_named(fast_mode: bool) -> None:
+    """Of the output in reverse mode, of the input in forward mode, where the other part is right."""
+
+    class Half(Function):
+        @staticmethod
+        def forward(ctx: FunctionCtx, x: Tensor) -> Tensor:
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: FunctionCtx, *grads: Tensor) -> Tensor:
+            return grads[0] + grads[0].imag
+
+        @staticmethod
+        def jvp(ctx: FunctionCtx, *tangents: Tensor) -> Tensor:
+            return tangents[0] + tangents[0].imag
+
+    z = leaf(1 + 2j)
+    outputs, inputs = (
+        f"While considering the imaginary part of complex {which} only, Jacobian" for which in ("outputs", "inputs")
+    )
+    with pytest.raises(GradcheckError, match=outputs):
+        gradcheck(Half.apply, z, fast_mode=fast_mode)
+    with pytest.raises(GradcheckError, match=inputs):
+        gradcheck(Half.apply, z, fast_mode=fast_mode, check_forward_ad=True, check_backward_ad=False)
+
+
 @pytest.mark.parametrize("check", [gradcheck, gradgradcheck])
 def test_no_input_that_requires_grad_is_refused(check: Callable[..., bool]) -> None:
     with pytest.raises(ValueError, match="at least one input"):
@@ -139,6 +219,10 @@ def test_output_that_is_no_tensor_is_refused() -> None:
     loose: Callable[..., bool] = gradcheck
     with pytest.raises(ValueError, match="float"):
         loose(lambda x: (x, 1.0), leaf(1.0))
+    with pytest.raises(ValueError, match="output 0 is a float"):
+        loose(lambda x: 1.0, leaf(1.0))
+    with pytest.raises(ValueError, match="output 0 is a NoneType"):
+        loose(lambda x: None, leaf(1.0))
 
 
 def test_single_precision_is_warned_of() -> None:

@@ -26,6 +26,7 @@ import numpy.typing as npt
 import cygrad
 from cygrad._core.tensor import Tensor
 from cygrad.autograd import forward_ad
+from cygrad.autograd.function import Function, FunctionCtx
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
@@ -276,11 +277,15 @@ def _compare(numerical: Sequence[_Block], analytical: Sequence[_Block], mode: st
 
 def _mismatch(block: _Block, expected: _Values, mode: str, options: _Options) -> str:
     """The message with both Jacobians; rows are input elements, columns output elements."""
-    of_part = f" ({block.part} part of the output)" if block.part == "imaginary" else ""
+    of_part = ""
+    if block.part == "imaginary":
+        of_part = "While considering the imaginary part of complex outputs only, "
+    elif mode and np.allclose(block.values.real, expected.real, options.rtol, options.atol):
+        of_part = "While considering the imaginary part of complex inputs only, "
     with np.errstate(invalid="ignore"):
         distance = np.abs(block.values - expected)
     return (
-        f"gradcheck: Jacobian {mode}mismatch for output {block.output} with respect to input {block.input}{of_part},\n"
+        f"gradcheck: {of_part}Jacobian {mode}mismatch for output {block.output} with respect to input {block.input},\n"
         f"numerical:{cygrad.tensor(expected.tolist(), dtype=_dtype_of(expected))}\n"
         f"analytical:{cygrad.tensor(block.values.tolist(), dtype=_dtype_of(block.values))}\n"
         f"The largest difference is {float(np.max(distance, initial=0.0))}; allowed is atol={options.atol} plus "
@@ -325,13 +330,15 @@ def _check_inputs(inputs: Sequence[cygrad.Tensor]) -> None:
         )
 
 
-def _check_outputs(results: Sequence[object]) -> None:
+def _checked_outputs(returned: object) -> tuple[cygrad.Tensor, ...]:
+    results = returned if isinstance(returned, tuple | list) else (returned,)
     for index, result in enumerate(results):
         if not isinstance(result, cygrad.Tensor):
             raise ValueError(
                 f"gradcheck: expects the function to return tensors only; output {index} is a {type(result).__name__}. "
                 "Wrap the function so that it returns a tensor or a tuple of tensors."
             )
+    return tuple(results)
 
 
 def _check_constant(
@@ -376,27 +383,48 @@ def _check_zero_cotangent(inputs: Sequence[cygrad.Tensor], outputs: Sequence[cyg
             )
 
 
+class _Undefined(Function):
+    """Passes a value on, and no gradient back."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, value: cygrad.Tensor) -> cygrad.Tensor:  # noqa: ARG004
+        return value.view_as(value)
+
+    @staticmethod
+    def backward(ctx: FunctionCtx, *grads: cygrad.Tensor | None) -> None:  # noqa: ARG004
+        return None
+
+
 def _check_undefined(inputs: Sequence[cygrad.Tensor], outputs: Sequence[cygrad.Tensor]) -> None:
-    """A backward that starts at some outputs only leaves the others' cotangents undefined; that must mean zeros."""
+    """Where no gradient arrives at an output, that must mean zeros: at all of them, at each, at all but each."""
     targets = _differentiable(inputs)
-    for start in range(len(outputs)):
-        zeros = [cygrad.ones_like(out) if at == start else cygrad.zeros_like(out) for at, out in enumerate(outputs)]
+    every = frozenset(range(len(outputs)))
+    for missing in dict.fromkeys((every, *(frozenset((at,)) for at in every), *(every - {at} for at in every))):
+        if not missing:
+            continue
+        places = [_Undefined.apply(out) if at in missing else out for at, out in enumerate(outputs)]
+        ones = [cygrad.ones_like(out) for out in outputs]
         try:
-            alone = cygrad.autograd.grad(outputs[start], targets, zeros[start], retain_graph=True, allow_unused=True)
+            undefined = cygrad.autograd.grad(places, targets, ones, retain_graph=True, allow_unused=True)
         except RuntimeError as error:
             raise GradcheckError(
-                f"gradcheck: Expected backward function to handle undefined output grads, but a backward from output "
-                f"{start} alone "
-                f"failed with: {error}"
+                "gradcheck: Expected backward function to handle undefined output grads, but a backward in which none "
+                f"arrives at outputs {sorted(missing)} failed with: {error}"
             ) from error
-        together = cygrad.autograd.grad(outputs, targets, zeros, retain_graph=True, allow_unused=True)
-        for index, (one, other, target) in enumerate(zip(alone, together, targets, strict=True)):
-            if not np.allclose(_values(one, target), _values(other, target), equal_nan=True):
+        zeros = [cygrad.zeros_like(out) if at in missing else ones[at] for at, out in enumerate(outputs)]
+        defined = cygrad.autograd.grad(outputs, targets, zeros, retain_graph=True, allow_unused=True)
+        for index, (one, other, target) in enumerate(zip(undefined, defined, targets, strict=True)):
+            if np.allclose(_values(one, target), _values(other, target), equal_nan=True):
+                continue
+            if missing == every:
                 raise GradcheckError(
-                    f"gradcheck: Expected backward function to handle undefined output grads as zeros, but leaving "
-                    "out every output "
-                    f"except {start} changes the gradient of differentiable input {index}."
+                    "gradcheck: Expected all input grads to be undefined or zero when all output grads are undefined "
+                    f"or zero, but the gradient of differentiable input {index} is {one}."
                 )
+            raise GradcheckError(
+                "gradcheck: Expected backward function to handle undefined output grads as zeros, but where none "
+                f"arrives at outputs {sorted(missing)} the gradient of differentiable input {index} changes."
+            )
 
 
 def _check_undefined_tangents(func: Checked, inputs: Sequence[cygrad.Tensor], picks: Sequence[int]) -> None:
@@ -659,8 +687,7 @@ def _run(
     fast: bool,
 ) -> None:
     _check_inputs(inputs)
-    results = _as_tuple(func(*inputs))
-    _check_outputs(results)
+    results = _checked_outputs(func(*inputs))
     picks = [index for index, result in enumerate(results) if _is_differentiable(result)]
     outputs = [results[pick] for pick in picks]
     if not outputs:
