@@ -15,7 +15,7 @@ from types import ModuleType
 import pytest
 import torch
 import torch.utils.checkpoint
-from support import AnyTensor, assert_agrees, assert_same_refusal
+from support import AnyTensor, assert_agrees, assert_same_refusal, outcome
 
 import cygrad
 import cygrad.utils.checkpoint
@@ -103,6 +103,47 @@ def test_the_tangent_lies_in_memory_as_the_primal_does() -> None:
         return [found, found.stride(), flat]
 
     assert_agrees(in_level(program))
+
+
+PLACES: dict[str, Callable[[ModuleType], cygrad.Tensor]] = {
+    "whole": lambda m: m.arange(4, dtype=m.float64),
+    "the first of five": lambda m: m.arange(5, dtype=m.float64)[:4],
+    "the first of ten": lambda m: m.arange(10, dtype=m.float64)[:4],
+    "the last of five": lambda m: m.arange(5, dtype=m.float64)[1:],
+    "every second": lambda m: m.arange(8, dtype=m.float64)[::2],
+}
+
+
+@pytest.mark.parametrize("primal", PLACES)
+@pytest.mark.parametrize("tangent_place", PLACES)
+def test_any_view_of_a_dual_is_the_same_view_of_its_tangent(primal: str, tangent_place: str) -> None:
+    """Of memory outside of the primal itself, too, where the tangent is zero."""
+
+    def program(m: ModuleType) -> object:
+        given = PLACES[tangent_place](m)
+        x = m.autograd.forward_ad.make_dual(PLACES[primal](m), given)
+        found = tangent(m, x)
+        whole = outcome(lambda: tangent(m, x.as_strided((5,), (1,), 0)))
+        return [found, found.stride(), found.storage_offset(), found.data_ptr() == given.data_ptr(), whole.value]
+
+    assert_agrees(in_level(program))
+
+
+def test_unpack_dual_of_a_level_that_is_not_open() -> None:
+    assert_agrees(lambda m: list(m.autograd.forward_ad.unpack_dual(line(m, 1.0), level=0)))
+
+
+def test_a_function_that_writes_its_input_where_nothing_is_recorded_keeps_the_tangent() -> None:
+    """torch drops it, although the input keeps its own."""
+    x = cygrad.ones(2, requires_grad=True)
+    with forward_ad.dual_level(), cygrad.no_grad():
+        made = forward_ad.make_dual(x, cygrad.ones(2))
+        function = _function(cygrad, _dirty, lambda ctx, xt, yt: xt.mul_(2))
+        result = function.apply(made, cygrad.full((2,), 3.0))  # type: ignore[attr-defined]
+        assert result is not made and not result.requires_grad
+        for t in (result, made):
+            found = forward_ad.unpack_dual(t).tangent
+            assert found is not None and found.tolist() == [2.0, 2.0]
 
 
 def test_exit_frees_tangents() -> None:
@@ -678,6 +719,7 @@ FUNCTIONS: dict[str, Program] = {
     "in place": _apply(_dirty, lambda ctx, xt, yt: xt.mul_(2)),
     "in place where there was no tangent": _apply(_dirty_second, lambda ctx, xt, yt: yt.add_(xt)),
     "results without derivative": _apply(_with_mask, lambda ctx, xt, yt: (xt * 2, None, None)),
+    "a new tangent where there was none": _apply(_dirty_second, lambda ctx, xt, yt: yt + xt),
     "modes": _apply(lambda ctx, x, y: x * 2, lambda ctx, xt, yt: xt * float(torch.is_grad_enabled())),
 }
 

@@ -103,10 +103,13 @@ cdef Tensor tangent_fresh(Tensor tangent, Tensor source):
 
 
 cdef bint same_layout(Array* a, Array* b) noexcept:
+    # The same strides at the same place of memory of the same length: any view of one is the same view of the other (as_strided looks beyond the tensor).
     cdef int i
-    if a.flags & b.flags & CONTIGUOUS:
-        return True
     if a.numel == 0:
+        return True
+    if a.storage.nbytes != b.storage.nbytes or a.data - a.storage.data != b.data - b.storage.data:
+        return False
+    if a.flags & b.flags & CONTIGUOUS:
         return True
     for i in range(a.ndim):
         if a.shape[i] != 1 and a.strides[i] != b.strides[i]:
@@ -115,19 +118,16 @@ cdef bint same_layout(Array* a, Array* b) noexcept:
 
 
 cdef Tensor zeros_in_layout(Array* a):
-    # Zeros with the strides of `a`.
-    cdef Py_ssize_t length = 1
-    cdef int i
+    # Zeros with the strides of `a`, in memory of the same length.
+    cdef Py_ssize_t length = a.storage.nbytes // ITEMSIZE[a.dtype]
     cdef Array* memory
     cdef Array* seen
-    if a.flags & CONTIGUOUS:
+    if a.flags & CONTIGUOUS and a.numel == length:
         return tensor_wrap(array_zeros(a.dtype, a.ndim, a.shape))
-    for i in range(a.ndim):
-        length += (a.shape[i] - 1) * (a.strides[i] // ITEMSIZE[a.dtype])
     memory = array_zeros(a.dtype, 1, &length)
     if memory == NULL:
         raise_pending()
-    seen = array_view(memory, a.dtype, memory.data, a.ndim, a.shape, a.strides)
+    seen = array_view(memory, a.dtype, memory.data + (a.data - a.storage.data), a.ndim, a.shape, a.strides)
     array_decref(memory)
     return tensor_wrap(seen)
 
@@ -145,8 +145,8 @@ cdef Tensor fit(Tensor result, Tensor tangent):
         tangent = recorded_ops.expand(tangent, &sizes, False)
     if same_layout(tangent.a, result.a):
         return tangent
-    if result.a.flags & CONTIGUOUS:
-        return recorded_ops.contiguous(tangent)
+    if result.a.flags & CONTIGUOUS and result.a.storage.nbytes == <size_t>(result.a.numel * ITEMSIZE[result.a.dtype]):
+        return recorded_ops.clone(tangent) if tangent.a.flags & CONTIGUOUS else recorded_ops.contiguous(tangent)
     return recorded_ops.copy_(zeros_in_layout(result.a), tangent)
 
 

@@ -118,7 +118,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     Outside of a level: the tensor itself, and None. TypeError unless ``tensor`` is a Tensor.
     """
     level = _dual_level() if level is None else level
-    if level < 0:
+    if level < 0 or _dual_level() < 0:
         return UnpackedDualTensor(tensor, None)
     if not isinstance(tensor, Tensor):
         raise TypeError(f"cygrad: unpack_dual(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
