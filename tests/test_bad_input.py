@@ -89,6 +89,12 @@ CASES: dict[str, tuple[Call, type[Exception] | tuple[type[Exception], ...], tupl
         RuntimeError,
         ("floating point", "int64"),
     ),
+    "requires_grad that is no bool": (
+        lambda: setattr(a(2), "requires_grad", 1),
+        RuntimeError,
+        ("requires_grad must be a bool", "int"),
+    ),
+    "requires_grad_ of no bool": (lambda: wrongly("requires_grad_", 1)(a(2)), TypeError, ("requires_grad_()", "int")),
     "add of text": (lambda: wrongly("add", a(2), "x")(cygrad), TypeError, ("add", "str")),
     "sum of list": (lambda: wrongly("sum", [1.0])(cygrad), TypeError, ("sum", "list")),
     "missing argument": (lambda: wrongly("add", a(2))(cygrad), TypeError, ("add", "other")),

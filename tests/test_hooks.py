@@ -7,6 +7,7 @@ another gradient than torch's would, changes a model silently. The oracle is tor
 from __future__ import annotations
 
 import gc
+import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -650,3 +651,15 @@ def test_a_hook_that_holds_its_tensor_is_collected() -> None:
     del y
     gc.collect()
     assert node() is None
+
+
+def test_the_grad_that_was_given_to_a_non_leaf_is_read_without_a_warning() -> None:
+    def program(m: ModuleType) -> object:
+        y = leaf(m) * 2
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = [y.grad, len(caught)]
+            y.grad = y.detach() * 3
+            return [*found, y.grad, len(caught)]
+
+    assert_agrees(program)

@@ -341,6 +341,10 @@ REFUSED: dict[str, Call] = {
     "pack hook that takes nothing": packing(lambda: None),  # type: ignore[arg-type,misc]
     "raw, None saved": raw(none_saved),
     "raw, twice": raw(registered_twice),
+    "raw, a number for the pack hook": raw(lambda node: node._raw_saved_self.register_hooks(3, id)),  # type: ignore[attr-defined]
+    "raw, a number for the unpack hook": raw(lambda node: node._raw_saved_self.register_hooks(id, 3)),  # type: ignore[attr-defined]
+    "a number for the pack hook": packing(3),  # type: ignore[arg-type]
+    "a number for the unpack hook": packing(lambda t: t, 3),  # type: ignore[arg-type]
     "raw, freed": raw(registered, after_backward=True),
     "hooks where disabled": hooks_where_disabled,
     "hooks that are numbers": packing(3, 4),  # type: ignore[arg-type]
@@ -363,6 +367,21 @@ def test_refusal_of_a_pack_hook_that_writes_leaves_the_context_usable() -> None:
     assert "pack hook is modifying its input in place" in str(done.error)
     (x * x).sum().backward()
     assert_same(x.grad, cygrad.tensor([2.0, 4.0], dtype=cygrad.float64))
+
+
+def test_a_leaf_that_a_hook_made_again_is_a_leaf() -> None:
+    def call(m: ModuleType) -> object:
+        x = leaf(m)
+        with m.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
+            y = x * x
+        again = y.grad_fn._saved_self
+        found = [again.is_leaf, again.grad_fn, again.requires_grad, again is x, outcome(lambda: again.mul_(2)).ok]
+        (again * 3).sum().backward()
+        found += [x.grad, again.grad, m.autograd.grad((again * 2).sum(), x)]
+        again.requires_grad_(False)
+        return [*found, again.requires_grad, x.requires_grad]
+
+    assert_agrees(call)
 
 
 def test_a_replacement_may_be_written_after_unpacking() -> None:

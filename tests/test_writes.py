@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import torch
-from support import assert_same, assert_same_refusal, difference, node_name, outcome, refusal_difference
+from support import assert_agrees, assert_same, assert_same_refusal, difference, node_name, outcome, refusal_difference
 
 import cygrad
 
@@ -166,6 +166,16 @@ def test_expanded_memory(name: str) -> None:
         assert_same(ours.value, oracle.value)
     else:
         assert refusal_difference(ours, oracle) is None
+
+
+@pytest.mark.parametrize("size", [(2, 3), (3, 2), (6,), (1, 2), (0,), (4, 4)])
+def test_resize_to_the_same_sizes_changes_nothing(size: tuple[int, ...]) -> None:
+    def program(m: ModuleType) -> object:
+        x = matrix(m, 3, 2).t()
+        x.resize_(size)
+        return [list(x.shape), list(x.stride()), x._version]
+
+    assert_agrees(program)
 
 
 def test_memory_that_numpy_sees_does_not_grow() -> None:

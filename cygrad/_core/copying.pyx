@@ -16,7 +16,7 @@ from cygrad._core.grad_mode cimport inference_used, thread_modes, MODE_INFERENCE
 from cygrad._core.kernels.copy cimport clone
 from cygrad._core.memory cimport Storage, storage_decref, storage_incref, storage_new
 from cygrad._core.ndarray cimport array_from_ndarray, ndarray_from_array
-from cygrad._core.tensor cimport Tensor, array_replace, grad_of, needs_grad, tensor_alias, tensor_wrap
+from cygrad._core.tensor cimport Tensor, array_replace, grad_of, is_leaf, needs_grad, tensor_alias, tensor_wrap
 
 __all__ = ["UntypedStorage"]     # its functions become methods of Tensor
 
@@ -85,13 +85,6 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
     return storage_object(self.a.storage)
 
 
-cdef int refuse_non_leaf(Tensor t, str how) except -1:
-    if t.grad_fn_ is not None:
-        raise RuntimeError(f"cygrad.Tensor: Only Tensors created explicitly by the user (graph leaves) support {how} at the moment; "
-                           "copy tensor.detach() instead, or tensor.detach().requires_grad_()")
-    return 0
-
-
 cdef Tensor of_class(object cls, Array* a):
     # Steals the reference.
     cdef Tensor t
@@ -149,7 +142,9 @@ def deepcopy(self: Tensor, memo: dict[object, object]) -> Tensor:
     cdef Array* a = self.a
     cdef Array* copied
     cdef Tensor t
-    refuse_non_leaf(self, "the deepcopy protocol")
+    if not is_leaf(self):
+        raise RuntimeError("cygrad.Tensor: Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment; "
+                           "copy tensor.detach() instead, or tensor.detach().requires_grad_()")
     found = memo.get(id(self))
     if found is not None:
         return found

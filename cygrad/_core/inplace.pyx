@@ -7,7 +7,7 @@ from cygrad._core.grad_mode cimport grad_enabled, thread_modes, MODE_INFERENCE
 from cygrad._core.node cimport FLAG_PYTHON, node_track, payload_of
 from cygrad._core.node_hooks cimport watchers, watched, WATCH_WRITING
 from cygrad._core.recording cimport output_note
-from cygrad._core.tensor cimport graph_shape_drop, mutation, needs_grad, view_follows
+from cygrad._core.tensor cimport graph_shape_drop, is_leaf, mutation, needs_grad, view_follows
 
 
 cdef int inplace_check(Tensor t, const char* operation) except -1:
@@ -55,11 +55,11 @@ cdef int inplace_check_graph(Tensor t, bint recorded, const char* operation) exc
             if unlikely(not view_follows(t.view_kind)):
                 from cygrad.views import refuse_write
                 refuse_write(t, operation.decode())
-            if unlikely((<Tensor>t.base_).grad_fn_ is None and needs_grad(t)):
+            if unlikely(is_leaf(<Tensor>t.base_) and needs_grad(t)):
                 raise RuntimeError(f"cygrad: {operation.decode()}: a view of a leaf Variable that requires grad is being used in an in-place operation; "
                                    "do it under no_grad(), or on a clone()")
         # As in torch this holds for a view, too, that was made before its base came to require grad and has not been asked for its grad_fn since.
-        if unlikely(t.grad_fn_ is None and needs_grad(t)):
+        if unlikely(is_leaf(t) and needs_grad(t)):
             raise RuntimeError(f"cygrad: {operation.decode()}: a leaf Variable that requires grad is being used in an in-place operation; do it under no_grad(), or on a clone()")
     return 0
 

@@ -438,7 +438,7 @@ cdef int refuse_released(NodeState* s) noexcept nogil:
     cdef char text[512]
     snprintf(text, sizeof(text),
              "cygrad: Trying to backward through the graph a second time: the tensors that %s saved were freed by an earlier backward (or autograd.grad). "
-             "Give that earlier call retain_graph=True to go through the graph again or to read the saved tensors afterwards.", s.type.name)
+             "Specify retain_graph=True in that earlier call to go through the graph again or to read the saved tensors afterwards.", s.type.name)
     return fail(ERR_RUNTIME, text)
 
 

@@ -138,6 +138,13 @@ cdef bint is_packed(Node n, int slot) noexcept:
     return n.s.flags & FLAG_PACKED and (<NodeHooks>n.s.pre_hooks).packed is not None and slot in (<NodeHooks>n.s.pre_hooks).packed
 
 
+cdef int check_callable(object pack_hook, object unpack_hook) except -1:
+    for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
+        if not callable(hook):
+            raise TypeError(f"cygrad: the {name} of saved tensors must be callable, but is of type {type(hook).__name__}")
+    return 0
+
+
 def register(Node node not None, slot: int, pack_hook, unpack_hook) -> None:
     """What ``SavedTensor.register_hooks`` does."""
     cdef NodeState* s = &node.s
@@ -148,6 +155,7 @@ def register(Node node not None, slot: int, pack_hook, unpack_hook) -> None:
     if s.released:
         raise RuntimeError("cygrad: Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when "
                            ".backward() or autograd.grad() is called; give that call retain_graph=True.")
+    check_callable(pack_hook, unpack_hook)
     if is_packed(node, slot):
         if unpack_elsewhere(node, slot) is not None:
             raise RuntimeError("cygrad: register_hooks: a tensor with a history of its own, neither input nor output of the Function that saved it, cannot be packed")
@@ -177,9 +185,7 @@ def register(Node node not None, slot: int, pack_hook, unpack_hook) -> None:
 
 def push_default_hooks(pack_hook, unpack_hook) -> None:
     """From now on, tensors that this thread saves go through this pair of hooks. RuntimeError where hooks are disabled, TypeError unless both are callable."""
-    for hook in (pack_hook, unpack_hook):
-        if not callable(hook):
-            raise TypeError(f"cygrad: saved_tensors_hooks: expected a callable, but got an object of type {type(hook).__name__}")
+    check_callable(pack_hook, unpack_hook)
     if _state.refusal is not None:
         raise RuntimeError(_state.refusal)
     _state.stack.append((pack_hook, unpack_hook))

@@ -15,7 +15,7 @@
 from cpython.object cimport PyObject
 from cygrad._core.array cimport Array, IntList
 from cygrad._core.memory cimport VersionCounter
-from cygrad._core.node cimport Node, NodeState, NodeType, intlist_free
+from cygrad._core.node cimport FLAG_ACCUMULATE, Node, NodeState, NodeType, intlist_free
 
 cdef class Tensor:
     cdef Array* a                     # owned, never NULL after creation
@@ -60,6 +60,10 @@ cdef int grad_fn_fresh(Tensor t) except -1                               # lazy 
 cdef inline bint needs_grad(Tensor t) noexcept:
     # A view needs a gradient as soon as its base does: the base may have been written by something recorded since.
     return t is not None and (t.requires_grad_ or (t.base_ is not None and (<Tensor>t.base_).requires_grad_))
+
+cdef inline bint is_leaf(Tensor t) noexcept:
+    # The place of an alias that stands for a leaf (a saved one that a hook made again) is the leaf's AccumulateGrad. A view may need grad_fn_fresh() first.
+    return t.grad_fn_ is None or t.grad_fn_.s.flags & FLAG_ACCUMULATE != 0
 
 cdef inline bint is_inference(Tensor t) noexcept:
     # As an input of an operation: one whose inputs are all inference tensors is not recorded, as in torch.

@@ -14,7 +14,7 @@ from cygrad._core.device cimport device_object
 from cygrad._core.dtypes cimport ITEMSIZE, BOOL, FLOAT32, is_integral_code, is_complex_code, is_float_code, dtype_object
 from cygrad._core.errors cimport raise_pending
 from cygrad._core.grad_mode cimport inference_used, thread_modes, MODE_INFERENCE
-from cygrad._core.node cimport FLAG_ACCUMULATE, intlist_free, intlist_save, node_track_late, node_of
+from cygrad._core.node cimport intlist_free, intlist_save, node_track_late, node_of
 from cygrad._core.kernels.formats cimport FORMAT_CONTIGUOUS, lies_as
 from cygrad._core.memory cimport process_trylock, process_unlock
 from cygrad._core.options cimport format_code
@@ -202,7 +202,7 @@ cdef class Tensor:
     def requires_grad(self, value) -> None:                   # (annotated as bool, anything would arrive as one)
         if not PyBool_Check(value):
             raise RuntimeError(f"cygrad: requires_grad must be a bool, not {type(value).__name__}")
-        if self.grad_fn_ is not None:
+        if not is_leaf(self):
             requires_grad_refuse()
         requires_grad_set(self, value)
 
@@ -214,13 +214,13 @@ cdef class Tensor:
     def is_leaf(self) -> bool:
         """Whether no recorded operation made this tensor: gradients end here."""
         grad_fn_fresh(self)
-        return self.grad_fn_ is None or stands_for_leaf(self)
+        return is_leaf(self)
 
     @property
     def grad_fn(self):
         """The Node that computes this tensor's gradient further back; None for leaves."""
         grad_fn_fresh(self)
-        return None if self.grad_fn_ is None or stands_for_leaf(self) else self.grad_fn_
+        return None if is_leaf(self) else self.grad_fn_
 
     @property
     def _grad_fn(self):
@@ -265,7 +265,7 @@ cdef class Tensor:
     @property
     def grad(self):
         """The accumulated gradient (a tensor of the same shape and dtype), or None."""
-        if self.grad_fn_ is not None and not self.retains_grad_ and not stands_for_leaf(self) and grad_of(self) is None:
+        if not is_leaf(self) and not self.retains_grad_ and grad_of(self) is None:
             import warnings
             warnings.warn("cygrad: the .grad attribute of a Tensor that is not a leaf Tensor is being accessed: it is not filled by backward(). "
                           "Call retain_grad() on the tensor before backward() if you want it.", UserWarning, stacklevel=2)
@@ -670,11 +670,6 @@ cdef int array_replace(Tensor t, Array* a) except -1:
 
 # ---- requires_grad, stale views -------------------------------------------------------------------------------------
 
-cdef bint stands_for_leaf(Tensor t) noexcept:
-    # What an unpack hook made of a saved leaf: its gradient goes to the leaf's own AccumulateGrad.
-    return t.grad_fn_.s.flags & FLAG_ACCUMULATE != 0
-
-
 cdef int requires_grad_refuse() except -1:
     raise RuntimeError("cygrad: you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
                        "doesn't require differentiation use var_no_grad = var.detach().")
@@ -682,7 +677,7 @@ cdef int requires_grad_refuse() except -1:
 
 cdef int requires_grad_set(Tensor t, bint value) except -1:
     # Whether a view is a leaf does not change by following its base: one that cannot follow is no reason to refuse.
-    if t.grad_fn_ is not None:
+    if not is_leaf(t):
         if not value:
             requires_grad_refuse()
         return 0
@@ -690,6 +685,8 @@ cdef int requires_grad_set(Tensor t, bint value) except -1:
         raise RuntimeError(f"cygrad: only Tensors of floating point and complex dtype can require gradients, not {dtype_object(t.a.dtype)}; cast it with .float() first")
     if value and t.a.storage.inference and not thread_modes() & MODE_INFERENCE:
         raise RuntimeError("cygrad: Setting requires_grad=True on inference tensor outside InferenceMode is not allowed; work on a clone() of it")
+    if not value:
+        t.grad_fn_ = None
     t.requires_grad_ = value
     return 0
 

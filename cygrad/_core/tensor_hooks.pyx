@@ -5,7 +5,7 @@ from cygrad._core.array cimport same_shape
 from cygrad._core.node cimport Node, node_of, node_track_late, FLAG_ACCUMULATE, FLAG_HOOKS
 from cygrad._core.node_hooks cimport NodeHooks, hooks_at
 from cygrad._core.recorded_ops cimport recorded_ops
-from cygrad._core.tensor cimport Tensor, grad_fn_fresh, grad_of, grad_store, needs_grad, view_follows
+from cygrad._core.tensor cimport Tensor, grad_fn_fresh, grad_of, grad_store, is_leaf, needs_grad, view_follows
 from cygrad._core.tensor import _install_methods
 from cygrad.utils.hooks import HookTable, RemovableHandle
 
@@ -113,7 +113,7 @@ def retain_grad(Tensor self not None) -> None:
         raise RuntimeError("cygrad: can't retain_grad on Tensor that has requires_grad=False")
     if self.grad_fn_ is not None or view_follows(self.view_kind):
         grad_fn_fresh(self)          # a view made under no_grad is no part of the graph, whatever happened to its base
-    if self.grad_fn_ is None or self.retains_grad_:
+    if is_leaf(self) or self.retains_grad_:
         return
     hooks = hooks_of(self.grad_fn_)
     if hooks.retained is None:
