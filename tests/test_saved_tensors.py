@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 import torch.utils.checkpoint
-from support import assert_agrees, assert_same, assert_same_refusal, outcome, run_python
+from support import LIBRARIES, assert_agrees, assert_same, assert_same_refusal, outcome, run_python
 
 import cygrad
 import cygrad.utils.checkpoint
@@ -680,6 +680,7 @@ CHECKPOINT_REFUSED: dict[str, Call] = {
     "re-entrant with debug": checkpoint_of(use_reentrant=True, debug=True),
     "unknown check": checkpoint_of(use_reentrant=False, determinism_check="some"),
     "unknown keyword": checkpoint_of(use_reentrant=False, other=3),
+    "detached tensors in a list": lambda m: m.utils.checkpoint.detach_variable([leaf(m)]),
     "more segments than functions": lambda m: m.utils.checkpoint.checkpoint_sequential(
         [m.sin], 5, leaf(m), use_reentrant=False
     ),
@@ -798,3 +799,14 @@ def test_checkpoint_needs_no_import_of_its_own() -> None:
         "print(hasattr(torch.utils, 'nothing'), x.grad.tolist()[0] > 2)\n"
     )
     assert run_python(program).split() == ["False", "True"]
+
+
+@pytest.mark.parametrize("m", LIBRARIES)
+def test_helpers_of_checkpoints(m: ModuleType) -> None:
+    x, y = leaf(m), m.ones(2)
+    detached = m.utils.checkpoint.detach_variable((x, x * 1, y, 3))
+    assert [t.requires_grad and t.is_leaf for t in detached[:3]] == [True, True, False]
+    assert detached[0] is not x and detached[0].data_ptr() == x.data_ptr() and detached[3] == 3
+    m.utils.checkpoint.check_backward_validity([y, x])
+    with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
+        m.utils.checkpoint.check_backward_validity([y, 3])

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from itertools import count
@@ -39,8 +39,10 @@ from cygrad.random import fork_rng, get_rng_state, set_rng_state
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
+    "detach_variable",
     "noop_context_fn",
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
@@ -48,6 +50,26 @@ __all__ = [
 
 _R = TypeVar("_R")
 _Contexts = tuple[AbstractContextManager[object], AbstractContextManager[object]]
+
+
+def detach_variable(inputs: tuple[object, ...]) -> tuple[object, ...]:
+    """The same values, with tensors as leaves of their own over the same memory. RuntimeError unless it is a tuple."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(
+            "cygrad.utils.checkpoint.detach_variable: Only tuple of tensors is supported, but got "
+            f"{type(inputs).__name__}"
+        )
+    return tuple(a.detach().requires_grad_(a.requires_grad) if isinstance(a, Tensor) else a for a in inputs)
+
+
+def check_backward_validity(inputs: Iterable[object]) -> None:
+    """Warn (UserWarning) where no tensor among these requires grad: a re-entrant checkpoint of them has no gradient."""
+    if not any(isinstance(a, Tensor) and a.requires_grad for a in inputs):
+        warnings.warn(
+            "cygrad.utils.checkpoint: None of the inputs have requires_grad=True. Gradients will be None",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 class CheckpointError(RuntimeError):
@@ -448,12 +470,7 @@ class CheckpointFunction(Function):
         ctx: _CheckpointCtx, function: Callable[..., object], preserve_rng_state: bool, *args: object
     ) -> object:
         """Run the function with nothing recorded."""
-        if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
-            warnings.warn(
-                "cygrad.utils.checkpoint: None of the inputs have requires_grad=True. Gradients will be None",
-                UserWarning,
-                stacklevel=4,
-            )
+        check_backward_validity(args)
         ctx.function = function
         ctx.state = get_rng_state() if preserve_rng_state else None
         ctx.others = [_HOLE if isinstance(a, Tensor) else a for a in args]
@@ -472,7 +489,7 @@ class CheckpointFunction(Function):
             )
         saved = iter(ctx.saved_tensors)
         args = [next(saved) if a is _HOLE else a for a in ctx.others]
-        leaves = [a.detach().requires_grad_(a.requires_grad) if isinstance(a, Tensor) else a for a in args]
+        leaves = detach_variable(tuple(args))
         with fork_rng(ctx.state is not None), enable_grad():
             if ctx.state is not None:
                 set_rng_state(ctx.state)
