@@ -5,6 +5,7 @@ Why it exists: the engine is the part that can crash, hang or lose an update; ev
 
 from __future__ import annotations
 
+import copy
 import gc
 import operator
 import signal
@@ -336,6 +337,109 @@ def test_gradients_of_different_dtypes_are_cast_to_the_leafs() -> None:
     x = cygrad.ones(2, dtype=cygrad.float32, requires_grad=True)
     (x.double() * 2).sum().backward()
     assert x.grad is not None and x.grad.dtype is cygrad.float32
+
+
+def single(m: ModuleType, grad_dtype: str | None) -> cygrad.Tensor:
+    """A float32 leaf with this `grad_dtype`."""
+    x: cygrad.Tensor = m.tensor([1.0, 0.1], requires_grad=True)
+    x.grad_dtype = None if grad_dtype is None else getattr(m, grad_dtype)
+    return x
+
+
+def doubles(m: ModuleType, x: cygrad.Tensor) -> cygrad.Tensor:
+    """A Function whose backward gives float64, with digits that float32 has not."""
+    methods = {
+        "forward": staticmethod(lambda ctx, x: x * 1),
+        "backward": staticmethod(lambda ctx, g: g.double() / 3),
+    }
+    made: cygrad.Tensor = type("Doubles", (m.autograd.Function,), methods).apply(x)  # type: ignore[attr-defined]
+    return made
+
+
+def accumulated(m: ModuleType, grad_dtype: str | None, create_graph: bool = False) -> object:
+    """What hooks see, `grad` gives and `.grad` becomes, over two backwards.
+
+    Of any dtypes and not recorded, torch adds up in the one that arrives first; so there one arrives alone.
+    """
+    x = single(m, grad_dtype)
+    seen: list[object] = []
+    x.register_hook(lambda g: seen.append(g.dtype))
+    found = list(m.autograd.grad(doubles(m, x).sum(), x))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(2):
+            y = doubles(m, x)
+            if grad_dtype is not None or create_graph:
+                y = y + x * x
+            y.sum().backward(create_graph=create_graph)
+    return [seen, found, x.grad, x.grad_dtype]
+
+
+def after_the_graph(m: ModuleType, create_graph: bool) -> object:
+    """The setting is newer than the graph."""
+    x = m.ones(2, requires_grad=True)
+    y = (x * x).sum()
+    x.grad_dtype = m.float64
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        y.backward(create_graph=create_graph)
+    return x.grad
+
+
+def other_data(m: ModuleType, grad_dtype: str | None) -> object:
+    """The default follows the elements, a setting stays."""
+    x = m.ones(2, requires_grad=True)
+    if grad_dtype is not None:
+        x.grad_dtype = getattr(m, grad_dtype)
+    x.data = m.ones(2, dtype=m.float64)
+    return [x.grad_dtype, x.detach().grad_dtype, copy.deepcopy(x).grad_dtype]
+
+
+GRAD_DTYPES: dict[str, Call] = {
+    "float64": lambda m: accumulated(m, "float64"),
+    "float16": lambda m: accumulated(m, "float16"),
+    "any": lambda m: accumulated(m, None),
+    "complex": lambda m: accumulated(m, "complex64"),
+    "float64, recorded": lambda m: accumulated(m, "float64", create_graph=True),
+    "any, recorded": lambda m: accumulated(m, None, create_graph=True),
+    "set after the graph": lambda m: after_the_graph(m, False),
+    "set after the graph, recorded": lambda m: after_the_graph(m, True),
+    "default": lambda m: [leaf(m).grad_dtype, m.ones(2).grad_dtype, m.arange(2).grad_dtype],
+    "other data": lambda m: other_data(m, None),
+    "other data, set": lambda m: other_data(m, "float32"),
+    "assigned": lambda m: let(lambda x: [setattr(x, "grad", m.ones(2).double()), x.grad], single(m, "float64")),
+    "any, assigned": lambda m: let(
+        lambda x: [setattr(x, "grad", m.ones(2).double()), (x * 2).sum().backward(), x.grad], single(m, None)
+    ),
+    "any, where there is a gradient": lambda m: let(
+        lambda x: [x.sum().backward(), setattr(x, "grad_dtype", None), x.grad_dtype], leaf(m)
+    ),
+    "as the gradient that is there": lambda m: let(
+        lambda x: [x.sum().backward(), setattr(x, "grad_dtype", m.float64), x.grad_dtype], leaf(m)
+    ),
+    "the leaf as root": lambda m: let(lambda x: [x.backward(m.ones(2)), x.grad], single(m, "float64")),
+}
+
+
+@pytest.mark.parametrize("name", GRAD_DTYPES)
+def test_grad_dtype_agrees(name: str) -> None:
+    assert_agrees(GRAD_DTYPES[name])
+
+
+GRAD_DTYPES_REFUSED: dict[str, Call] = {
+    "of a result": lambda m: (leaf(m) * 2).grad_dtype,
+    "set on a result": lambda m: setattr(leaf(m) * 2, "grad_dtype", m.float32),
+    "a number": lambda m: setattr(leaf(m), "grad_dtype", 5),
+    "another than the gradient that is there": lambda m: let(
+        lambda x: [x.sum().backward(), setattr(x, "grad_dtype", m.float32)], leaf(m)
+    ),
+    "a gradient of the tensor's own dtype assigned": lambda m: setattr(single(m, "float64"), "grad", m.ones(2)),
+}
+
+
+@pytest.mark.parametrize("name", GRAD_DTYPES_REFUSED)
+def test_grad_dtype_refusals(name: str) -> None:
+    assert_same_refusal(GRAD_DTYPES_REFUSED[name])
 
 
 def test_accumulation_does_not_write_into_what_others_hold() -> None:

@@ -5,11 +5,11 @@ from cygrad._core.atomics cimport atomic_add, atomic_load, atomic_store_ptr, unl
 from cygrad._core.dtypes cimport ITEMSIZE
 from cygrad._core.errors cimport fail, raise_pending, ERR_RUNTIME
 from cygrad._core.grad_mode cimport grad_enabled, inference_used, thread_modes, MODE_INFERENCE
-from cygrad._core.kernels.copy cimport copy_into
+from cygrad._core.kernels.copy cimport cast, copy_into
 from cygrad._core.kernels.ufuncs cimport binary, UF_ADD
 from cygrad._core.memory cimport VersionCounter, process_trylock, process_unlock
 from cygrad._core.recorded_ops cimport recorded_ops
-from cygrad._core.tensor cimport grad_of, grad_swap, tensor_wrap
+from cygrad._core.tensor cimport ANY_DTYPE, grad_of, grad_swap, gradient_code, tensor_wrap
 from cygrad._core.writes cimport copy_
 
 cdef extern from "<sched.h>" nogil:
@@ -77,6 +77,7 @@ cdef int accumulate_array(NodeState* s, Array* grad) noexcept nogil:
     cdef VersionCounter* version
     cdef Array* done = NULL
     cdef Array* kept
+    cdef int code
     cdef int status = 0
     if not (<Tensor>s.payload).requires_grad_:       # switched off since the graph was recorded
         array_decref(grad)
@@ -84,6 +85,14 @@ cdef int accumulate_array(NodeState* s, Array* grad) noexcept nogil:
     if not is_none(<void*>(<Tensor>s.payload).grad_fn_):
         array_decref(grad)
         return fail(ERR_RUNTIME, MOVED)
+    if unlikely((<Tensor>s.payload).grad_dtype_ != 0):       # which may be newer than the graph
+        code = gradient_code((<Tensor>s.payload).grad_dtype_, (<Tensor>s.payload).a.dtype)
+        if code >= 0:
+            kept = cast(grad, code)
+            array_decref(grad)
+            grad = kept
+            if grad == NULL:
+                return -1
     take(&(<Tensor>s.payload).grad_lock)
     held = <void*>(<Tensor>s.payload).grad_obj
     target = (<Tensor>s.payload).grad_array
@@ -155,6 +164,8 @@ cdef int accumulate_tensor(NodeState* s, Tensor grad) except -1:
         if status != 0:
             raise_pending()
         return 0
+    if leaf.grad_dtype_ != 0 and gradient_code(leaf.grad_dtype_, leaf.a.dtype) not in (ANY_DTYPE, grad.a.dtype):
+        grad = recorded_ops.cast(grad, gradient_code(leaf.grad_dtype_, leaf.a.dtype))
     while True:                              # again, if another thread added to .grad meanwhile
         held = grad_of(leaf)
         if held is None:

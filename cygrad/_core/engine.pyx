@@ -216,7 +216,7 @@ cdef int send(GraphTask* t, Edge* e, Array* grad) noexcept nogil:
             fit = sum_to(grad, e.shape)
             array_decref(grad)
             grad = fit
-        if grad != NULL and unlikely(grad.dtype != e.dtype):
+        if grad != NULL and unlikely(grad.dtype != e.dtype) and e.dtype >= 0:
             fit = cast(grad, e.dtype)
             array_decref(grad)
             grad = fit
@@ -314,7 +314,7 @@ cdef bint has_shape(Array* a, IntList* shape) noexcept nogil:
 cdef Tensor fit_tensor(Edge* e, Tensor grad):
     if e.shape != NULL and not has_shape(grad.a, e.shape):
         grad = recorded_ops.sum_to(grad, e.shape)
-    if grad.a.dtype != e.dtype:
+    if grad.a.dtype != e.dtype and e.dtype >= 0:
         grad = recorded_ops.cast(grad, e.dtype)
     return grad
 

@@ -318,13 +318,13 @@ cdef class FunctionCtx:
                                    "Variable")
             grad = given[k]
             e = &node.s.edges[<int>self.arguments[k]]
-            if e.next != NULL and is_complex_code(grad.a.dtype) and not is_complex_code(e.dtype):
+            if e.next != NULL and e.dtype >= 0 and is_complex_code(grad.a.dtype) and not is_complex_code(e.dtype):
                 raise RuntimeError(f"cygrad: Function {name} returned an invalid gradient at index {k} - expected type {dtype_object(e.dtype)} but got {grad.dtype}: "
                                    "take .real of it")
             if not expandable(grad.a, e):
                 raise RuntimeError(f"cygrad: Function {name} returned an invalid gradient at index {k} - got {list(grad.shape)} but expected shape compatible with "
                                    f"{[e.shape.v[i] for i in range(e.shape.n)]}")
-            if e.next != NULL and is_integral_code(grad.a.dtype):
+            if e.next != NULL and e.dtype >= 0 and is_integral_code(grad.a.dtype):
                 grad = recorded_ops.cast(grad, e.dtype)
             out[<int>self.arguments[k]] = grad
         return out

@@ -50,7 +50,7 @@ cdef struct SavedArray:
 cdef struct Edge:
     NodeState* next          # NULL: this input needs no gradient
     int input_nr             # which output of the forward operation the gradient belongs to
-    short dtype              # dtype of the forward input: the engine casts the gradient to it
+    short dtype              # dtype of the forward input: the engine casts the gradient to it; a leaf's `grad_dtype` where that is set (negative: no cast)
     IntList* shape           # NULL: the gradient has the right shape already; else the engine sums it to this shape (broadcasting). Owned.
 
 # The VJP: reads grads_in (borrowed; entries may be NULL = zero), writes new references to grads_out[k] for the bits k of `need`; 0, or -1 with an error recorded.

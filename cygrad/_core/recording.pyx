@@ -15,7 +15,7 @@ from cygrad._core.node cimport (
     Edge, NodeType, SavedArray, FLAG_ACCUMULATE, FLAG_HOOKS, FLAG_TRACKED, intlist_save, node_lock_give, node_lock_take, node_new, node_of,
     node_register, node_track, payload_of, saved_check, set_unpack_hook)
 from cygrad._core.node_hooks cimport watchers, watched, FLAG_PACKED, WATCH_SAVING
-from cygrad._core.tensor cimport grad_fn_fresh, graph_shape_drop, needs_grad, tensor_wrap, view_follows, VIEW_INFERENCE, VIEW_MULTI_OUTPUT, VIEW_NO_GRAD, VIEW_PLAIN, VIEW_REPLAY
+from cygrad._core.tensor cimport grad_fn_fresh, gradient_code, graph_shape_drop, needs_grad, tensor_wrap, view_follows, VIEW_INFERENCE, VIEW_MULTI_OUTPUT, VIEW_NO_GRAD, VIEW_PLAIN, VIEW_REPLAY
 
 cdef NodeType NT_accumulate
 
@@ -66,6 +66,8 @@ cdef int edge_set(Node n, int k, Tensor t, Array* result) except -1:
     if unlikely(e.next == NULL):
         return 0                 # a view made under no_grad: its base requires a gradient, and it has no place in the graph itself
     e.dtype = t.a.dtype
+    if unlikely(t.grad_dtype_ != 0) and t.grad_fn_ is None:
+        e.dtype = gradient_code(t.grad_dtype_, t.a.dtype)
     if unlikely(t.graph_shape != NULL):
         e.shape = intlist_save(t.graph_shape.v, t.graph_shape.n)
         if e.shape == NULL:

@@ -23,6 +23,7 @@ cdef class Tensor:
     cdef int output_nr_
     cdef bint requires_grad_          # a leaf's flag, or: has grad_fn_
     cdef bint retains_grad_
+    cdef int grad_dtype_              # a leaf's `grad_dtype`: 0: as its elements; -1: any; else the code plus 1
     cdef VersionCounter* version      # Note [Versions]: in the storage; or in own_version's storage
     cdef Array* own_version           # owned; usually NULL
     cdef NodeState* accumulator       # a leaf's AccumulateGrad (borrowed: the Node clears this when it dies); NULL: not made yet
@@ -42,6 +43,13 @@ cdef Tensor tensor_wrap(Array* a)                       # steals the reference; 
 cdef Tensor tensor_number(object number)                # a Python bool/int/float/complex as wrapped 0-d Tensor; None if it is no number
 cdef Tensor as_operand(object obj, const char* operation)   # Tensor as it is; number wrapped; ndarray and NumPy scalar converted; else TypeError
 cdef Tensor tensor_alias(Tensor t)                      # detached alias that shares memory and version
+
+cdef enum:
+    ANY_DTYPE = -1           # in the place of a dtype's code: a gradient stays as it is
+
+cdef inline int gradient_code(int setting, int own) noexcept nogil:
+    # The dtype that a leaf's gradient has by its grad_dtype_, or ANY_DTYPE.
+    return own if setting == 0 else ANY_DTYPE if setting < 0 else setting - 1
 
 cdef enum ViewKind:
     VIEW_PLAIN = 0

@@ -11,7 +11,7 @@ from cygrad._core.array cimport (
     CONTIGUOUS, WRAPPED, normalize_dim)
 from cygrad._core.atomics cimport atomic_load, atomic_load_ptr, atomic_store_ptr, likely, unlikely
 from cygrad._core.device cimport device_object
-from cygrad._core.dtypes cimport ITEMSIZE, BOOL, FLOAT32, is_integral_code, is_complex_code, is_float_code, dtype_object
+from cygrad._core.dtypes cimport ITEMSIZE, BOOL, FLOAT32, is_integral_code, is_complex_code, is_float_code, dtype, dtype_object
 from cygrad._core.errors cimport raise_pending
 from cygrad._core.grad_mode cimport inference_used, thread_modes, MODE_INFERENCE
 from cygrad._core.node cimport intlist_free, intlist_save, node_track_late, node_of
@@ -274,14 +274,17 @@ cdef class Tensor:
     @grad.setter
     def grad(self, value) -> None:
         cdef Tensor g
+        cdef int code
         if value is not None:
             if not isinstance(value, Tensor):
                 raise TypeError(f"cygrad: assigned grad expected to be a Tensor or None but got {type(value).__name__}")
             if value is self:
                 raise RuntimeError("cygrad: can't assign Variable as its own grad")
             g = value
-            if g.a.dtype != self.a.dtype:
-                raise RuntimeError(f"cygrad: attempting to assign a gradient with dtype '{dtype_object(g.a.dtype)}' to a tensor of {dtype_object(self.a.dtype)}; cast it first")
+            code = gradient_code(self.grad_dtype_, self.a.dtype)
+            if code != ANY_DTYPE and g.a.dtype != code:
+                raise RuntimeError(f"cygrad: attempting to assign a gradient with dtype '{dtype_object(g.a.dtype)}' to a tensor with grad_dtype '{dtype_object(code)}'; "
+                                   "cast it first, or set the tensor's grad_dtype (None allows any)")
             if not same_shape(g.a, self.a):
                 raise RuntimeError(f"cygrad: attempting to assign a gradient of size '{list(g.shape)}' to a tensor of size '{list(self.shape)}': both must be the same")
         grad_store(self, value)
@@ -289,6 +292,28 @@ cdef class Tensor:
     @grad.deleter
     def grad(self) -> None:
         grad_store(self, None)
+
+    @property
+    def grad_dtype(self):
+        """The dtype to which gradients of this leaf are cast, at first its own; None: none, they stay as they come.
+
+        Settable, to a dtype or None. RuntimeError for tensors that are no leaves, for other values, and where there is a gradient of another dtype.
+        """
+        cdef int code = gradient_code(self.grad_dtype_, self.a.dtype)
+        if not self.is_leaf:
+            raise RuntimeError("cygrad: grad_dtype can only be accessed on leaf tensors; gradients of others have the dtype of their values")
+        return None if code == ANY_DTYPE else dtype_object(code)
+
+    @grad_dtype.setter
+    def grad_dtype(self, value) -> None:
+        cdef Tensor held = grad_of(self)
+        if not self.is_leaf:
+            raise RuntimeError("cygrad: grad_dtype can only be set on leaf tensors; gradients of others have the dtype of their values")
+        if value is not None and not isinstance(value, dtype):
+            raise RuntimeError(f"cygrad: grad_dtype must be a cygrad.dtype or None, but got {type(value).__name__}")
+        if value is not None and held is not None and held.a.dtype != (<dtype>value).code:
+            raise RuntimeError(f"cygrad: Cannot set grad_dtype to '{value}' because there is already a gradient with dtype '{held.dtype}': clear it first (.grad = None)")
+        self.grad_dtype_ = -1 if value is None else (<dtype>value).code + 1
 
     @property
     def retains_grad(self) -> bool:
