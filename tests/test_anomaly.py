@@ -144,6 +144,36 @@ def test_the_warning_is_torchs() -> None:
     assert any("Error detected in DivBackward0" in t and "the line of the forward" in t for t in texts)
 
 
+@pytest.mark.parametrize("m", [cygrad, torch])
+@pytest.mark.parametrize("outer", [True, False])
+def test_a_backward_of_a_backward_warns_of_both_nodes(m: ModuleType, outer: bool) -> None:
+    """`outer`: the first forward was recorded in the mode, too."""
+    x = m.ones(1, requires_grad=True)
+    methods = {
+        "forward": staticmethod(squared),
+        "backward": staticmethod(lambda ctx, g: (ctx.saved_tensors[0] - 1).sqrt()),
+    }
+    apply = type("Squared", (m.autograd.Function,), methods).apply  # type: ignore[attr-defined]
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        with m.autograd.set_detect_anomaly(outer):
+            y = apply(x)
+        with m.autograd.set_detect_anomaly(True):
+            (first,) = m.autograd.grad(y, x, create_graph=True)
+            with pytest.raises(RuntimeError, match=r"SqrtBackward0.*nan"):
+                (first * 0).backward()
+    texts = [str(w.message) for w in shown]
+    assert len(texts) == 2
+    assert "Error detected in SqrtBackward0" in texts[0]
+    assert ("Previous calculation was induced by" if outer else "No forward pass information available") in texts[1]
+    assert "SquaredBackward" in texts[1]
+
+
+def squared(ctx: FunctionCtx, x: cygrad.Tensor) -> cygrad.Tensor:
+    ctx.save_for_backward(x)
+    return x * x
+
+
 def test_warnings_as_errors_do_not_hide_the_error() -> None:
     x = leaf(0.0)
     with detect_anomaly():

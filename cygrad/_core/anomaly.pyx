@@ -3,7 +3,7 @@
 import re
 import sys
 import traceback
-import warnings
+from cygrad._warnings import warn
 from libc.stdint cimport uint32_t, uint64_t
 from cygrad._core.array cimport Array, array_decref, array_empty, array_incref, shape_text, CONTIGUOUS
 from cygrad._core.dtypes cimport FLOAT16, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128, dtype_object
@@ -200,10 +200,12 @@ cdef int anomaly_explain(NodeState* s, object error) except -1:
                 error.add_note(f"{head}. No forward pass information available for {name}: enable detect anomaly during the forward pass, too.")
     except AttributeError:
         pass                         # an exception class without attributes
-    text = (f"Error detected in {n.name()}. " + ("Traceback of forward call that caused the error:\n" + "".join(stacks[0][1]) if stacks[0][1] else
-            "No forward pass information available. Enable detect anomaly during forward pass for more information."))
     try:
-        warnings.warn(text, UserWarning, stacklevel=2)
+        for k, (name, lines) in enumerate(stacks):
+            head = f"Previous calculation was induced by {name}. " if k else f"Error detected in {name}. "
+            what = "induced the previous calculation" if k else "caused the error"
+            warn(head + (f"Traceback of forward call that {what}:\n" + "".join(lines) if lines else
+                         "No forward pass information available. Enable detect anomaly during forward pass for more information."), UserWarning)
     except UserWarning:
         pass                         # where warnings are errors, the error itself is the better one
     return 0

@@ -1,6 +1,6 @@
 # item(), tolist(), to() and its short forms, type(), and what a tensor tells about its elements. Contract: convert.pxd.
 
-import warnings
+from cygrad._warnings import warn
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint16_t, uint64_t, uint8_t
 from libc.string cimport memset
@@ -112,8 +112,8 @@ cdef Array* converted(Array* a, int code, int format) except NULL:
 
 cdef Tensor to_copy(Tensor t, int code, int format):
     if t.a.dtype >= COMPLEX64 and code < COMPLEX64 and code != BOOL:
-        warnings.warn(f"cygrad: Casting complex values to real discards the imaginary part ({dtype_object(t.a.dtype)} to {dtype_object(code)}); take .real if that is meant",
-                      UserWarning, stacklevel=2)
+        warn(f"cygrad: Casting complex values to real discards the imaginary part ({dtype_object(t.a.dtype)} to {dtype_object(code)}); take .real if that is meant",
+                      UserWarning)
     cdef Tensor result = tensor_wrap(converted(t.a, code, format))
     cdef Node n
     if t.requires_grad_ and grad_enabled() and code >= FLOAT16:

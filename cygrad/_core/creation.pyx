@@ -2,7 +2,7 @@
 #
 # Every function checks all of its arguments before it takes memory. Ranges are in ranges.pyx, the random ones in random_fill.pyx.
 
-import warnings
+from cygrad._warnings import warn
 
 cimport numpy as cnp
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyObject_CheckBuffer, PyObject_GetBuffer, PyBuffer_Release, Py_buffer
@@ -65,7 +65,7 @@ def tensor(data: object, *, dtype: object = None, device: object = None, require
     cdef Array* a
     check_place(None, device, pin_memory, "tensor")
     if isinstance(data, Tensor):
-        warnings.warn(COPY_ADVICE.format("cygrad.tensor"), UserWarning, stacklevel=2)
+        warn(COPY_ADVICE.format("cygrad.tensor"))
     a = array_copy(data, code)
     try:
         check_requires_grad(a.dtype, requires_grad, "tensor")
@@ -393,7 +393,7 @@ def new_tensor(self: Tensor, data: object, *, dtype: object = None, device: obje
     check_place(layout, device, pin_memory, "new_tensor")
     check_requires_grad(code, requires_grad, "new_tensor")
     if isinstance(data, Tensor):
-        warnings.warn(COPY_ADVICE.format("tensor.new_tensor"), UserWarning, stacklevel=2)
+        warn(COPY_ADVICE.format("tensor.new_tensor"))
     return finish(array_copy(data, code), requires_grad)
 
 

@@ -212,8 +212,8 @@ cdef class FunctionCtx:
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
         """The old name of ``saved_tensors``. Warns of that (DeprecationWarning)."""
-        import warnings
-        warnings.warn("cygrad: 'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        from cygrad._warnings import warn
+        warn("cygrad: 'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
     def name(self) -> str:
@@ -634,8 +634,8 @@ cdef int jvp(FunctionCtx ctx, str name, tuple args, list tangents, tuple outputs
 
 
 cdef int warn_not_input(str name) except -1:
-    import warnings
-    warnings.warn(f"cygrad: {name}: ctx.mark_dirty() received a tensor that was not an input. Give it input tensors that forward wrote to, and no others.", UserWarning)
+    from cygrad._warnings import warn
+    warn(f"cygrad: {name}: ctx.mark_dirty() received a tensor that was not an input. Give it input tensors that forward wrote to, and no others.", UserWarning)
     return 0
 
 

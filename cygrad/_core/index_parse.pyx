@@ -3,7 +3,7 @@
 # The rules are torch's: an int (or a 0-d integer tensor) selects, a slice slices, None adds a dim, Ellipsis passes over as many dims as the rest leaves,
 # True and False add a dim and index it with [0] or with nothing, anything else becomes a tensor of positions or a mask.
 
-import warnings
+from cygrad._warnings import warn
 from cpython.bool cimport PyBool_Check
 from cpython.list cimport PyList_CheckExact
 from cpython.long cimport PyLong_CheckExact
@@ -100,7 +100,7 @@ cdef int check_index_dtype(Tensor x) except -1:
     if likely(code == INT64 or code == BOOL or code == INT32):
         return 0
     if code == UINT8:
-        warnings.warn("cygrad: indexing with dtype uint8 is deprecated; use a bool mask, or .long() for positions", UserWarning, stacklevel=2)
+        warn("cygrad: indexing with dtype uint8 is deprecated; use a bool mask, or .long() for positions")
         return 0
     raise IndexError(f"cygrad: tensors used as indices must be long, int, byte or bool tensors, and this one is {dtype_object(code)}; convert it with .long()")
 
@@ -242,8 +242,8 @@ cdef bint stands_for_tuple(object obj) except -1:
         return False
     for part in obj:
         if part is None or part is Ellipsis or PySlice_Check(part) or isinstance(part, Tensor) or cnp.PyArray_Check(part) or (PySequence_Check(part) and not isinstance(part, str)):
-            warnings.warn("cygrad: using a non-tuple sequence for multidimensional indexing is deprecated; write x[tuple(index)], or x[cygrad.tensor(index)] for "
-                          "an index of several dimensions", UserWarning, stacklevel=2)
+            warn("cygrad: using a non-tuple sequence for multidimensional indexing is deprecated; write x[tuple(index)], or x[cygrad.tensor(index)] for "
+                          "an index of several dimensions")
             return True
     return False
 

@@ -29,9 +29,9 @@ cdef bint expanded(Array* a) noexcept:
 
 cdef int overlap_warn(Tensor t, const char* operation) except -1:
     if unlikely(expanded(t.a)):
-        import warnings
-        warnings.warn(f"cygrad: Use of {operation.decode()} on expanded tensors is deprecated: more than one element of the written-to tensor refers to a single memory "
-                      "location. Please clone() the tensor before performing this operation.", UserWarning, stacklevel=2)
+        from cygrad._warnings import warn
+        warn(f"cygrad: Use of {operation.decode()} on expanded tensors is deprecated: more than one element of the written-to tensor refers to a single memory "
+                      "location. Please clone() the tensor before performing this operation.", UserWarning)
     return 0
 
 

@@ -2,7 +2,7 @@
 #
 # As in torch such a write is outside of the graph, so it is refused where a gradient would be lost. All checks come before the first write.
 
-import warnings
+from cygrad._warnings import warn
 from cygrad._core.array cimport Array, array_empty, array_view, same_shape, shape_text
 from cygrad._core.atomics cimport atomic_load
 from cygrad._core.dtypes cimport BOOL, ITEMSIZE, dtype_cname, is_complex_code, is_float_code
@@ -150,8 +150,8 @@ cdef int write(Tensor out, Tensor result, const char* name) except -1:
         if out.a.numel:
             shape_text(have, sizeof(have), out.a.ndim, out.a.shape)
             shape_text(want, sizeof(want), result.a.ndim, result.a.shape)
-            warnings.warn(f"cygrad: {name.decode()}(): an output with one or more elements was resized since it had shape {have.decode()}, which does not match the required "
-                          f"output shape {want.decode()}. Give a tensor of that shape, or of no elements.", UserWarning, stacklevel=2)
+            warn(f"cygrad: {name.decode()}(): an output with one or more elements was resized since it had shape {have.decode()}, which does not match the required "
+                          f"output shape {want.decode()}. Give a tensor of that shape, or of no elements.", UserWarning)
         version = atomic_load(&out.version.value)
         resize(out, result.a)
         out.version.value = version

@@ -1,6 +1,6 @@
 # arange, linspace, logspace: values by formula, computed in double precision and rounded once.
 
-import warnings
+from cygrad._warnings import warn
 
 from libc.math cimport ceil, isfinite, pow as cpow, trunc
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
@@ -157,7 +157,7 @@ def range_(start: object = 0, end: object = None, step: object = 1, *, out: Tens
     cdef Array* a
     if end is None:
         start, end = 0, start
-    warnings.warn("cygrad.range is deprecated, as its counterpart in torch is: it includes end, unlike Python's range. Use cygrad.arange.", UserWarning, stacklevel=2)
+    warn("cygrad.range is deprecated, as its counterpart in torch is: it includes end, unlike Python's range. Use cygrad.arange.", UserWarning)
     first = scalar_of(start, "range", "start")
     by = scalar_of(step, "range", "step")
     count = scalar_of(end, "range", "end")

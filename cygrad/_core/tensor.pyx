@@ -13,7 +13,7 @@ from cygrad._core.atomics cimport atomic_load, atomic_load_ptr, atomic_store_ptr
 from cygrad._core.device cimport device_object
 from cygrad._core.dtypes cimport ITEMSIZE, BOOL, FLOAT32, is_integral_code, is_complex_code, is_float_code, dtype, dtype_object
 from cygrad._core.errors cimport raise_pending
-from cygrad._core.grad_mode cimport inference_used, thread_modes, MODE_INFERENCE
+from cygrad._core.grad_mode cimport grad_enabled, inference_used, thread_modes, MODE_INFERENCE
 from cygrad._core.node cimport intlist_free, intlist_save, node_track_late, node_of
 from cygrad._core.kernels.formats cimport FORMAT_CONTIGUOUS, lies_as
 from cygrad._core.memory cimport process_trylock, process_unlock
@@ -266,9 +266,9 @@ cdef class Tensor:
     def grad(self):
         """The accumulated gradient (a tensor of the same shape and dtype), or None."""
         if not is_leaf(self) and not self.retains_grad_ and grad_of(self) is None:
-            import warnings
-            warnings.warn("cygrad: the .grad attribute of a Tensor that is not a leaf Tensor is being accessed: it is not filled by backward(). "
-                          "Call retain_grad() on the tensor before backward() if you want it.", UserWarning, stacklevel=2)
+            from cygrad._warnings import warn
+            warn("cygrad: the .grad attribute of a Tensor that is not a leaf Tensor is being accessed: it is not filled by backward(). "
+                 "Call retain_grad() on the tensor before backward() if you want it.")
         return grad_of(self)
 
     @grad.setter
@@ -408,9 +408,11 @@ cdef class Tensor:
         return int(real_number(self))
 
     def __float__(self) -> float:
+        warn_of_graph(self)
         return float(real_number(self))
 
     def __complex__(self) -> complex:
+        warn_of_graph(self)
         return complex(only_element(self))
 
     def __index__(self) -> int:
@@ -567,6 +569,14 @@ cdef class Tensor:
 
     def __ipow__(self, other):
         return operators.binary[OP_IPOW](self, other)
+
+
+cdef int warn_of_graph(Tensor t) except -1:
+    if needs_grad(t) and grad_enabled():
+        from cygrad._warnings import warn
+        warn("cygrad: Converting a tensor with requires_grad=True to a scalar loses its graph: no gradient flows through the number. Use tensor.detach() first, "
+             "or tensor.item(), if that is meant.")
+    return 0
 
 
 cdef object only_element(Tensor t):

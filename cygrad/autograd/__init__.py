@@ -6,7 +6,6 @@ engine of the core.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Literal, overload
@@ -18,6 +17,7 @@ from cygrad._core.grad_mode import is_grad_enabled
 from cygrad._core.graph_queries import n_outputs, output_facts
 from cygrad._core.node import Node, SavedTensor
 from cygrad._core.tensor import Tensor
+from cygrad._warnings import warn
 from cygrad.autograd import anomaly_mode, forward_ad, function, grad_mode, graph
 from cygrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from cygrad.autograd.edges import GradientEdge
@@ -90,9 +90,7 @@ def backward(
     raises arrives unchanged.
     """
     if grad_variables is not None:
-        warnings.warn(
-            "cygrad.autograd.backward: grad_variables is deprecated, use grad_tensors", FutureWarning, stacklevel=2
-        )
+        warn("cygrad.autograd.backward: grad_variables is deprecated, use grad_tensors", FutureWarning)
         if grad_tensors is not None:
             raise RuntimeError(
                 "cygrad.autograd.backward: grad_tensors and grad_variables (deprecated) arguments both passed to "
@@ -110,13 +108,12 @@ def backward(
                 f"cygrad.autograd.backward: One of the differentiated Tensors does not require grad: inputs[{i}]"
             )
     if create_graph:
-        warnings.warn(
+        warn(
             "cygrad: Using backward() with create_graph=True will create a reference cycle between the parameter and "
             "its gradient, which only Python's "
             "garbage collector frees. Prefer autograd.grad when creating the graph, or set the .grad fields to None "
             "after use.",
             UserWarning,
-            stacklevel=3,
         )
     run_backward(roots, cotangents, create_graph if retain_graph is None else retain_graph, create_graph, targets, True)
 

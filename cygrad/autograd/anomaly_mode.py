@@ -5,9 +5,8 @@ How it works is in Note [Anomaly mode] of the core's anomaly.pxd. Both switches 
 
 from __future__ import annotations
 
-import warnings
-
 from cygrad._core.anomaly import anomaly_state, set_anomaly
+from cygrad._warnings import warn
 
 __all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_detect_anomaly"]
 
@@ -39,11 +38,10 @@ class detect_anomaly:  # noqa: N801 (torch's name)
         for name, value in (("check_nan", check_nan), ("check_forward", check_forward)):
             if not isinstance(value, bool):
                 raise TypeError(f"cygrad.autograd.detect_anomaly: {name} must be a bool, not {type(value).__name__}")
-        warnings.warn(
+        warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled "
             "for debugging.",
             UserWarning,
-            stacklevel=2,
         )
 
     def __enter__(self) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType, MethodType
 from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, overload, runtime_checkable
@@ -17,6 +16,7 @@ from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, overload, 
 from cygrad._core.function import FunctionCtx, apply_function, refuse_derivative, set_base_backward
 from cygrad._core.grad_mode import is_grad_enabled
 from cygrad._core.tensor import Tensor
+from cygrad._warnings import warn
 from cygrad.autograd.grad_mode import no_grad
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
@@ -80,11 +80,10 @@ class Function:
     generate_vmap_rule: ClassVar[bool] = False
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        warnings.warn(
+        warn(
             f"cygrad: {type(self).__name__} should not be instantiated: the methods of a Function are static; call its "
             "class method apply()",
             DeprecationWarning,
-            stacklevel=2,
         )
 
     def __call__(self, *args: object, **kwargs: object) -> object:

@@ -7,7 +7,6 @@ generator or coroutine holds while its own code runs and at no other time.
 """
 
 import inspect
-import warnings
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from functools import wraps
 from types import coroutine
@@ -23,6 +22,7 @@ from cygrad._core.grad_mode import (
 )
 from cygrad._core.graph_queries import set_version
 from cygrad._core.tensor import Tensor
+from cygrad._warnings import warn
 
 __all__ = [
     "enable_grad",
@@ -109,11 +109,10 @@ def _decorate(func: _FuncT, change: _Change, name: str) -> _FuncT:
     if inspect.isasyncgenfunction(func):
         return cast("_FuncT", _decorate_async_generator(func, change))
     if inspect.isclass(func):
-        warnings.warn(
+        warn(
             f"{name} decorates the class {func.__name__}: only its construction runs in that mode, and what comes "
             "out is a function. Decorating classes is deprecated; decorate the methods that need it.",
             FutureWarning,
-            stacklevel=3,
         )
     elif not callable(func):
         raise TypeError(

@@ -15,7 +15,6 @@ Optimization", section 8.1.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -25,6 +24,7 @@ import numpy.typing as npt
 
 import cygrad
 from cygrad._core.tensor import Tensor
+from cygrad._warnings import warn
 from cygrad.autograd import forward_ad
 from cygrad.autograd.function import Function, FunctionCtx
 
@@ -308,12 +308,11 @@ def _check_inputs(inputs: Sequence[cygrad.Tensor]) -> None:
             continue
         differentiable = True
         if value.dtype not in (cygrad.float64, cygrad.complex128):
-            warnings.warn(
+            warn(
                 f"gradcheck: input #{index} requires gradient and is {value.dtype}, not a double precision floating "
                 "point or "
                 "complex. Finite differences are too coarse then, and the check will likely fail; pass float64 or "
-                "complex128.",
-                stacklevel=4,
+                "complex128."
             )
         if value.numel() and any(
             stride == 0 and size > 1 for stride, size in zip(value.stride(), value.shape, strict=True)

@@ -5,7 +5,6 @@ optimizer declares the options of its groups and the state of a parameter as Typ
 or `opt.state[p]["exp_avg"]` is typed for whoever uses it.
 """
 
-import warnings
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,6 +15,7 @@ import numpy as np
 
 import cygrad
 from cygrad._core.tensor import Tensor
+from cygrad._warnings import warn
 from cygrad.autograd.grad_mode import enable_grad, no_grad, set_grad_enabled
 
 __all__ = ["CommonGroup", "GradientOptimizer", "Optimizer", "ParamGroup", "ParamsT", "StateDict", "required"]
@@ -162,10 +162,9 @@ class Optimizer(Generic[_GroupT_co, _StateT_co]):
         # Tensors compare by value; identity is what counts here.
         ids = {id(tensor) for tensor in tensors}
         if len(ids) != len(tensors):
-            warnings.warn(
+            warn(
                 f"{who}: optimizer contains a parameter group with duplicate parameters, which get several updates a "
-                "step; in future, this will cause an error",
-                stacklevel=3,
+                "step; in future, this will cause an error"
             )
         for other in self._param_groups:
             if ("param_names" in other) != bool(names):

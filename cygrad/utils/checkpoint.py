@@ -14,7 +14,6 @@ backward on that.
 from __future__ import annotations
 
 import traceback
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -30,6 +29,7 @@ from cygrad._core.function import FunctionCtx
 from cygrad._core.size import Size
 from cygrad._core.task_queries import task_is_pruned, task_values
 from cygrad._core.tensor import Tensor
+from cygrad._warnings import warn
 from cygrad.autograd import backward
 from cygrad.autograd.function import Function
 from cygrad.autograd.grad_mode import enable_grad, no_grad
@@ -65,11 +65,7 @@ def detach_variable(inputs: tuple[object, ...]) -> tuple[object, ...]:
 def check_backward_validity(inputs: Iterable[object]) -> None:
     """Warn (UserWarning) where no tensor among these requires grad: a re-entrant checkpoint of them has no gradient."""
     if not any(isinstance(a, Tensor) and a.requires_grad for a in inputs):
-        warnings.warn(
-            "cygrad.utils.checkpoint: None of the inputs have requires_grad=True. Gradients will be None",
-            UserWarning,
-            stacklevel=5,
-        )
+        warn("cygrad.utils.checkpoint: None of the inputs have requires_grad=True. Gradients will be None", UserWarning)
 
 
 class CheckpointError(RuntimeError):
@@ -135,11 +131,10 @@ def checkpoint(
     ``autograd.grad``.
     """
     if use_reentrant is None:
-        warnings.warn(
+        warn(
             "cygrad.utils.checkpoint: the use_reentrant parameter should be passed explicitly. use_reentrant=False "
             "is recommended; the default is True.",
             UserWarning,
-            stacklevel=2,
         )
         use_reentrant = True
     if use_reentrant:
@@ -190,11 +185,10 @@ def checkpoint_sequential(
     functions than segments.
     """
     if use_reentrant is None:
-        warnings.warn(
+        warn(
             "cygrad.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. "
             "use_reentrant=False is recommended; the default is True.",
             UserWarning,
-            stacklevel=2,
         )
         use_reentrant = True
     parts = list(functions)
