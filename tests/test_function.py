@@ -12,6 +12,7 @@ import inspect
 import weakref
 from collections.abc import Callable
 from types import ModuleType
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -547,6 +548,29 @@ def context_as_a_node(m: ModuleType) -> object:
     return [seen, x.grad]
 
 
+class Pair(NamedTuple):
+    """Two results, or two gradients."""
+
+    first: object
+    second: object
+
+
+def named_results(m: ModuleType) -> object:
+    """Named tuples from forward and backward are tuples."""
+    x, y = leaf(m), leaf(m, 3.0, 4.0)
+    made = function(m, lambda ctx, x, y: Pair(x * 2, y * 3), lambda ctx, g, h: Pair(g * 2, h * 3))
+    results = tensors(made.apply(x, y))
+    return [type(results).__name__, *results, grad(m, results[0] * results[1], x, y)]
+
+
+def named_tangents(m: ModuleType) -> object:
+    made = function(m, lambda ctx, x: Pair(x * 2, x * 3), jvp=staticmethod(lambda ctx, t: Pair(t * 2, t * 3)))
+    forward_ad = m.autograd.forward_ad
+    with forward_ad.dual_level():
+        results = tensors(made.apply(forward_ad.make_dual(leaf(m).detach(), m.ones(2, dtype=m.float64))))
+        return [forward_ad.unpack_dual(r).tangent for r in results]
+
+
 def ignored_output_without_zeros(m: ModuleType) -> object:
     seen: list[object] = []
 
@@ -578,6 +602,8 @@ AGREES: dict[str, Call] = {
     "dirty and non-differentiable": of_module(lambda m, x: apply(m, written_and_ignored, x * 1)),
     "attribute set on the node": attribute_set_on_the_node,
     "the context is a Node": context_as_a_node,
+    "named tuples of results and gradients": named_results,
+    "a named tuple of tangents": named_tangents,
     "no zeros for an ignored output": ignored_output_without_zeros,
     "second derivative": second_of_square,
     "node": node_of_square,

@@ -463,7 +463,7 @@ def apply_function(function: type, name: str, args: tuple[object, ...], setup: b
     finally:
         set_thread_modes(modes)
     single = not isinstance(returned, tuple)
-    outputs = (returned,) if single else returned
+    outputs = (returned,) if single else tuple(returned)         # (a named tuple is one, too)
     settled = record(ctx, name, args, outputs, n_tensors, recording and mode)
     if tangents is not None:
         jvp(ctx, name, args, tangents, outputs, settled)
@@ -594,7 +594,7 @@ cdef int jvp(FunctionCtx ctx, str name, tuple args, list tangents, tuple outputs
     ctx.in_jvp = True
     try:
         returned = ctx.function.jvp(ctx, *given)
-        results = returned if isinstance(returned, tuple) else (returned,)
+        results = tuple(returned) if isinstance(returned, tuple) else (returned,)
         if len(results) != len(outputs):
             raise RuntimeError(f"cygrad: {name}: Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got {len(results)}): "
                                "it returns one tangent an output of forward, None where there is none")
