@@ -15,6 +15,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import torch
+from support import run_python
 
 import cygrad
 from cygrad import Generator, Tensor
@@ -332,3 +333,43 @@ def test_gradients_are_zero(create_graph: bool) -> None:
     mean, std = cygrad.zeros(2, 1, requires_grad=True), cygrad.ones(3, requires_grad=True)
     of_mean, of_std = cygrad.autograd.grad(cygrad.normal(mean, std).sum(), [mean, std], create_graph=create_graph)
     assert of_mean.tolist() == [[0], [0]] and of_std.tolist() == [0, 0, 0]
+
+
+def test_a_forked_child_draws_while_threads_of_the_parent_did() -> None:
+    """A thread that draws holds the lock of NumPy's stream, and is not there to give it back in the child."""
+    program = """
+import os, signal, threading, cygrad
+own = cygrad.Generator()
+cygrad.rand(1, generator=own)  # imports what a fork in the middle of an import would leave locked
+def draw():
+    while True:
+        cygrad.rand(20000)
+        cygrad.rand(20000, generator=own)
+for _ in range(3):
+    threading.Thread(target=draw, daemon=True).start()
+ends = []
+for _ in range(8):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        ok = cygrad.rand(3).shape == (3,) and cygrad.rand(3, generator=own).shape == (3,)
+        os._exit(0 if ok else 1)
+    ends.append(os.waitpid(child, 0)[1])
+print(ends)
+"""
+    assert run_python(program).strip() == str([0] * 8)
+
+
+def test_a_forked_child_goes_on_with_the_stream() -> None:
+    program = """
+import os, cygrad
+cygrad.manual_seed(3)
+cygrad.rand(5)
+given, taken = os.pipe()
+if os.fork() == 0:
+    os.write(taken, repr(cygrad.rand(3).tolist()).encode())
+    os._exit(0)
+os.wait()
+print(os.read(given, 1000).decode() == repr(cygrad.rand(3).tolist()))
+"""
+    assert run_python(program).strip() == "True"

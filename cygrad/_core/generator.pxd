@@ -3,6 +3,7 @@
 cdef class Generator:
     cdef object bits             # numpy.random.PCG64
     cdef object numpy            # numpy.random.Generator over it; None: not drawn from since it was seeded
+    cdef int generation          # of the process that made both
     cdef object first_seed       # int in [0, 2**64)
     cdef object stream(self)     # makes both
 

@@ -12,6 +12,7 @@ from cygrad._core.dtypes cimport UINT8
 from cygrad._core.kernels.copy cimport contiguous
 from cygrad._core.array cimport array_decref
 from cygrad._core.errors cimport raise_pending
+from cygrad._core.memory cimport process_generation
 from cygrad._core.tensor cimport Tensor, tensor_wrap
 from libc.string cimport memcpy
 
@@ -32,10 +33,15 @@ cdef class Generator:
         self.first_seed = DEFAULT_SEED
 
     cdef object stream(self):
-        if self.numpy is None:
+        # NumPy locks its stream while it draws without the GIL: a thread that a forked child does not have may hold that lock (Note [Locks that outlive a fork]).
+        if self.numpy is None or self.generation != process_generation:
             import numpy.random          # here, since it takes a third as long to import as the rest of NumPy
-            self.bits = numpy.random.PCG64(self.first_seed)
-            self.numpy = numpy.random.Generator(self.bits)
+            fresh = numpy.random.PCG64(self.first_seed)
+            if self.numpy is not None:
+                fresh.state = self.bits.state
+            self.bits = fresh
+            self.generation = process_generation
+            self.numpy = numpy.random.Generator(fresh)
         return self.numpy
 
     @property
