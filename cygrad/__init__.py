@@ -14,6 +14,7 @@ import cygrad._core.cycles
 import cygrad._core.generated
 import cygrad._core.indexing
 import cygrad._core.interop
+import cygrad._core.leaves
 import cygrad._core.operators
 import cygrad._core.rebase
 import cygrad._core.reshape_inplace

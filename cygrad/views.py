@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from cygrad._core.generated.functions import view_as_complex, view_as_real
-from cygrad._core.graph_queries import output_facts
+from cygrad._core.graph_queries import output_facts, view_kind, view_origin
 from cygrad._core.node import Node
-from cygrad._core.tensor import Tensor, _view_kind, _view_origin
+from cygrad._core.tensor import Tensor
 
 # ViewKind of tensor.pxd
 _MULTI_OUTPUT = 1
@@ -43,8 +43,8 @@ _REMEDIES = {
 
 def _describe(view: Tensor, what: str) -> str:
     """Who the view is and what happened, with torch's words, and the remedy."""
-    kind = _view_kind(view)
-    name, number = _view_origin(view)
+    kind = view_kind(view)
+    name, number = view_origin(view)
     if name is None or kind in (_NO_GRAD, _INFERENCE):
         who = "A view was created in"
         if name is not None:

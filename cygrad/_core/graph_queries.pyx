@@ -73,6 +73,16 @@ def input_metadata(Node node not None) -> tuple[InputMetadata | None, ...]:
     return tuple(found)
 
 
+def view_origin(Tensor tensor not None) -> tuple[str | None, int]:
+    """Name and output number of the Node that made a view (None: nothing was recorded then), without making it again."""
+    return (None if tensor.grad_fn_ is None else tensor.grad_fn_.name()), tensor.output_nr_
+
+
+def view_kind(Tensor tensor not None) -> int:
+    """The ViewKind of a view."""
+    return tensor.view_kind
+
+
 def saved_bytes(Node node not None) -> list[tuple[str, int, int]]:
     """For each tensor that a Node saved and still holds: its name, the bytes of its storage, and a number that tells storages apart."""
     cdef int k

@@ -63,6 +63,7 @@ cdef inline bint view_follows(int kind) noexcept:
     # It may be written, and follows writes to its base.
     return kind == VIEW_PLAIN or kind == VIEW_REPLAY
 
+cdef int requires_grad_set(Tensor t, bint value) except -1               # RuntimeError where that may not be
 cdef int grad_fn_fresh(Tensor t) except -1                               # lazy rebase of a stale view; cheap otherwise
 
 cdef inline bint needs_grad(Tensor t) noexcept:

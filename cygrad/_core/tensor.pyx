@@ -11,7 +11,7 @@ from cygrad._core.array cimport (
     CONTIGUOUS, WRAPPED, normalize_dim)
 from cygrad._core.atomics cimport atomic_load, atomic_load_ptr, atomic_store_ptr, likely, unlikely
 from cygrad._core.device cimport device_object
-from cygrad._core.dtypes cimport ITEMSIZE, BOOL, FLOAT32, is_integral_code, is_complex_code, is_float_code, dtype, dtype_object
+from cygrad._core.dtypes cimport ITEMSIZE, BOOL, FLOAT32, is_integral_code, is_complex_code, is_float_code, dtype_object
 from cygrad._core.errors cimport raise_pending
 from cygrad._core.grad_mode cimport grad_enabled, inference_used, thread_modes, MODE_INFERENCE
 from cygrad._core.node cimport intlist_free, intlist_save, node_track_late, node_of
@@ -223,21 +223,6 @@ cdef class Tensor:
         return None if is_leaf(self) else self.grad_fn_
 
     @property
-    def _grad_fn(self):
-        """``grad_fn`` under the name by which it can be set, to None alone: what ``detach_`` does."""
-        return self.grad_fn
-
-    @_grad_fn.setter
-    def _grad_fn(self, value) -> None:
-        if value is not None:
-            raise TypeError(f"cygrad: _grad_fn can be only set to None, not to a {type(value).__name__}")
-        self.detach_()
-
-    @_grad_fn.deleter
-    def _grad_fn(self) -> None:
-        raise RuntimeError("cygrad: Deletion of _grad_fn not allowed. Detach tensor instead!")
-
-    @property
     def output_nr(self) -> int:
         """Which output of its ``grad_fn`` this tensor is."""
         return self.output_nr_
@@ -292,28 +277,6 @@ cdef class Tensor:
     @grad.deleter
     def grad(self) -> None:
         grad_store(self, None)
-
-    @property
-    def grad_dtype(self):
-        """The dtype to which gradients of this leaf are cast, at first its own; None: none, they stay as they come.
-
-        Settable, to a dtype or None. RuntimeError for tensors that are no leaves, for other values, and where there is a gradient of another dtype.
-        """
-        cdef int code = gradient_code(self.grad_dtype_, self.a.dtype)
-        if not self.is_leaf:
-            raise RuntimeError("cygrad: grad_dtype can only be accessed on leaf tensors; gradients of others have the dtype of their values")
-        return None if code == ANY_DTYPE else dtype_object(code)
-
-    @grad_dtype.setter
-    def grad_dtype(self, value) -> None:
-        cdef Tensor held = grad_of(self)
-        if not self.is_leaf:
-            raise RuntimeError("cygrad: grad_dtype can only be set on leaf tensors; gradients of others have the dtype of their values")
-        if value is not None and not isinstance(value, dtype):
-            raise RuntimeError(f"cygrad: grad_dtype must be a cygrad.dtype or None, but got {type(value).__name__}")
-        if value is not None and held is not None and held.a.dtype != (<dtype>value).code:
-            raise RuntimeError(f"cygrad: Cannot set grad_dtype to '{value}' because there is already a gradient with dtype '{held.dtype}': clear it first (.grad = None)")
-        self.grad_dtype_ = -1 if value is None else (<dtype>value).code + 1
 
     @property
     def retains_grad(self) -> bool:
@@ -736,16 +699,6 @@ cdef int grad_fn_fresh(Tensor t) except -1:
     return mutation.rebase_stale(t, now)
 
 
-def _view_origin(Tensor tensor not None) -> tuple[str | None, int]:
-    """Name and output number of the Node that made a view (None: nothing was recorded then), without making it again."""
-    return (None if tensor.grad_fn_ is None else tensor.grad_fn_.name()), tensor.output_nr_
-
-
-def _view_kind(Tensor tensor not None) -> int:
-    """The ViewKind of a view (for the mutation layer)."""
-    return tensor.view_kind
-
-
 # ---- grad of leaves -------------------------------------------------------------------------------------------------
 
 cdef int grad_lock_take(Tensor t) noexcept:
@@ -813,17 +766,6 @@ cdef void set_buffer_hook(BufferHook hook) noexcept:
     buffer_hook = hook
 
 
-def requires_grad_method(Tensor self not None, requires_grad=True) -> Tensor:
-    """Set ``requires_grad`` in place and return the tensor.
-
-    RuntimeError for non-leaves set to False and for integer dtypes, TypeError for anything but a bool.
-    """
-    if not PyBool_Check(requires_grad):
-        raise TypeError(f"cygrad: requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type(requires_grad).__name__}")
-    requires_grad_set(self, requires_grad)
-    return self
-
-
 # ---- the table of operators before operators.pyx fills it --------------------------------------------------------------
 
 cdef int refuse_operators() except -1:
@@ -866,8 +808,6 @@ cdef int setup() except -1:
     operators.compare = no_compare
     operators.set_item = no_set_item
     operators.backward_scalar = no_backward
-    # The method has the name of the C field, so it cannot stand in the class's body.
-    _install_methods({"requires_grad_": requires_grad_method})
     probe = Tensor.__new__(Tensor)
     lazy_dict(<PyTypeObject*>Tensor, <char*>&probe.attributes - <char*><PyObject*>probe, attributes_hook)
     set_tp_new(<PyTypeObject*>Tensor, <void*>python_new)
