@@ -42,7 +42,8 @@ class Cube(Function):
 
     @staticmethod
     def jvp(ctx: FunctionCtx, tangent: cygrad.Tensor) -> cygrad.Tensor:
-        (x,) = ctx.saved_for_forward
+        (x,) = ctx.saved_tensors
+        assert x is not None
         return tangent * x * x * 3.0
 
 

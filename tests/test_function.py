@@ -11,6 +11,7 @@ import gc
 import inspect
 import weakref
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import NamedTuple
 
@@ -695,7 +696,7 @@ def marked(*marks: str) -> Callable[[Context, Tensor], Tensor]:
     return forward
 
 
-def recorded_inside(
+def recording_forward(
     result: Callable[[Tensor], Tensor], ignore: bool = False
 ) -> Callable[[ModuleType], Callable[[Context, Tensor], Tensor]]:
     """A forward that records, and returns what has a place in that graph."""
@@ -722,11 +723,11 @@ SETTLED: dict[str, Callable[[ModuleType], Callable[..., object]]] = {
     "non-differentiable": lambda m: marked("mark_non_differentiable"),
     "dirty": lambda m: marked("mark_dirty"),
     "dirty and non-differentiable": lambda m: marked("mark_dirty", "mark_non_differentiable"),
-    "recorded": recorded_inside(lambda x: x * 2),
-    "recorded, non-differentiable": recorded_inside(lambda x: x * 2, ignore=True),
-    "recorded view of the input": recorded_inside(lambda x: x.view_as(x)),
-    "recorded view": recorded_inside(lambda x: (x * 2)[:1]),
-    "recorded view, non-differentiable": recorded_inside(lambda x: (x * 2)[:1], ignore=True),
+    "recorded": recording_forward(lambda x: x * 2),
+    "recorded, non-differentiable": recording_forward(lambda x: x * 2, ignore=True),
+    "recorded view of the input": recording_forward(lambda x: x.view_as(x)),
+    "recorded view": recording_forward(lambda x: (x * 2)[:1]),
+    "recorded view, non-differentiable": recording_forward(lambda x: (x * 2)[:1], ignore=True),
 }
 
 ARGUMENTS: dict[str, Call] = {
@@ -762,7 +763,7 @@ def test_what_forward_returns_is_placed_as_torchs(name: str, argument: str, reco
         return [found, [described(x, tensor(t)) for t in results], x._version]
 
     for then in ("nothing", "result written", "input written"):
-        assert_agrees(lambda m, then=then: call(m, then))
+        assert_agrees(partial(call, then=then))
 
 
 def test_a_leaf_from_outside_that_forward_returns_is_left_alone() -> None:

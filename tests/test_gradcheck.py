@@ -71,11 +71,13 @@ class Scaled(Function):
 
     @staticmethod
     def backward(ctx: FunctionCtx, *grads: Tensor) -> tuple[Tensor, None, None]:
-        return grads[0] * ctx.in_backward, None, None
+        pulled: Tensor = grads[0] * ctx.in_backward
+        return pulled, None, None
 
     @staticmethod
     def jvp(ctx: FunctionCtx, *tangents: Tensor) -> Tensor:
-        return tangents[0] * complex(ctx.in_backward).conjugate()
+        pushed: Tensor = tangents[0] * complex(ctx.in_backward).conjugate()
+        return pushed
 
 
 @pytest.mark.parametrize("fast_mode", [False, True])
