@@ -72,14 +72,17 @@ cdef inline bint array_unshared(Array* a) noexcept nogil:
     return (ref_unique(&a.refs) and ref_unique(&a.storage.refs) and a.storage.owner == NULL
             and a.flags & (CONTIGUOUS | WRAPPED) == CONTIGUOUS)
 
-cdef inline bint same_shape(Array* a, Array* b) noexcept nogil:
+cdef inline bint has_sizes(Array* a, int ndim, const Py_ssize_t* sizes) noexcept nogil:
     cdef int i
-    if a.ndim != b.ndim:
+    if a.ndim != ndim:
         return False
-    for i in range(a.ndim):
-        if a.shape[i] != b.shape[i]:
+    for i in range(ndim):
+        if a.shape[i] != sizes[i]:
             return False
     return True
+
+cdef inline bint same_shape(Array* a, Array* b) noexcept nogil:
+    return has_sizes(a, b.ndim, b.shape)
 
 cdef bint strides_contiguous(int itemsize, int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides) noexcept nogil
 cdef int normalize_dim(Py_ssize_t dim, int ndim) noexcept nogil      # -1: out of range, IndexError recorded; a 0-d tensor counts as one dim, as in torch

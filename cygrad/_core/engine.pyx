@@ -18,7 +18,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memset
 from cygrad._core.accumulate cimport accumulate_array, accumulate_tensor
 from cygrad._core.anomaly cimport anomaly_enter, anomaly_leave, anomaly_check, anomaly_explain
-from cygrad._core.array cimport Array, IntList, array_incref, array_decref, array_unshared, same_shape
+from cygrad._core.array cimport Array, array_incref, array_decref, array_unshared, has_sizes, same_shape
 from cygrad._core.atomics cimport spin_trylock, spin_unlock, unlikely
 from cygrad._core.errors cimport raise_pending
 from cygrad._core.grad_mode cimport set_grad_enabled, thread_modes, set_thread_modes, MODE_ALONE
@@ -301,18 +301,8 @@ cdef int run_node(GraphTask* t, NodeState* s) noexcept nogil:
 
 # ---- running one Node with the GIL ----------------------------------------------------------------------------------
 
-cdef bint has_shape(Array* a, IntList* shape) noexcept nogil:
-    cdef int i
-    if a.ndim != shape.n:
-        return False
-    for i in range(a.ndim):
-        if a.shape[i] != shape.v[i]:
-            return False
-    return True
-
-
 cdef Tensor fit_tensor(Edge* e, Tensor grad):
-    if e.shape != NULL and not has_shape(grad.a, e.shape):
+    if e.shape != NULL and not has_sizes(grad.a, e.shape.n, e.shape.v):
         grad = recorded_ops.sum_to(grad, e.shape)
     if grad.a.dtype != e.dtype and e.dtype >= 0:
         grad = recorded_ops.cast(grad, e.dtype)

@@ -2,7 +2,7 @@
 
 from libc.stdlib cimport calloc
 from libc.string cimport memset
-from cygrad._core.array cimport CONTIGUOUS, scalar_int, scalar_double, scalar_complex, normalize_dim, same_shape, shape_text
+from cygrad._core.array cimport CONTIGUOUS, scalar_int, scalar_double, scalar_complex, has_sizes, normalize_dim, same_shape, shape_text
 from cygrad._core.dtypes cimport dtype_cname, BOOL, INT64, FLOAT64, COMPLEX128, is_complex_code, is_float_code
 from cygrad._core.atomics cimport unlikely
 from cygrad._core.errors cimport Error, error_take, fail, error_clear, raise_pending, raise_pending_in
@@ -95,13 +95,7 @@ cdef Py_ssize_t size_at(Array* a, Py_ssize_t dim) noexcept nogil:
 
 
 cdef bint sizes_equal(Array* a, const IntList* sizes) noexcept nogil:
-    cdef int i
-    if a == NULL or a.ndim != sizes.n:
-        return False
-    for i in range(a.ndim):
-        if a.shape[i] != sizes.v[i]:
-            return False
-    return True
+    return a != NULL and has_sizes(a, sizes.n, sizes.v)
 
 
 cdef bint view_possible(Array* a, const IntList* sizes) noexcept nogil:

@@ -3,7 +3,7 @@
 # Why by hand: no gradient passes through them, so they are refused where the graph would break; and no kernel is run.
 
 from libc.string cimport memcpy
-from cygrad._core.array cimport Array, array_empty, array_view
+from cygrad._core.array cimport Array, array_empty, array_view, has_sizes
 from cygrad._core.atomics cimport atomic_load
 from cygrad._core.dtypes cimport ITEMSIZE
 from cygrad._core.forward cimport forward_open, tangent_of
@@ -11,16 +11,6 @@ from cygrad._core.sizes cimport parse_size
 from cygrad._core.inplace cimport inplace_check_graph, version_bump
 from cygrad._core.tensor cimport Tensor, array_replace, needs_grad, tensor_wrap
 from cygrad._core.tensor import _install_methods
-
-
-cdef bint same_sizes(Array* a, int ndim, const Py_ssize_t* sizes) noexcept:
-    cdef int i
-    if a.ndim != ndim:
-        return False
-    for i in range(ndim):
-        if a.shape[i] != sizes[i]:
-            return False
-    return True
 
 
 cdef Tensor resized(Tensor self, int ndim, const Py_ssize_t* sizes, const char* operation):
@@ -34,7 +24,7 @@ cdef Tensor resized(Tensor self, int ndim, const Py_ssize_t* sizes, const char* 
     if forward_open and tangent_of(self) is not None:
         raise RuntimeError(f"cygrad: {operation.decode()}: cannot resize variables that has a forward grad; work on the primal of unpack_dual() or use reshape()")
     inplace_check_graph(self, False, operation)
-    if same_sizes(self.a, ndim, sizes):
+    if has_sizes(self.a, ndim, sizes):
         return self                          # nothing is written, and a tensor that is not contiguous stays so
     for i in range(ndim - 1, -1, -1):
         strides[i] = step

@@ -418,13 +418,14 @@ class _Run:
                 place.made = {self.id: tensor.detach()}
             else:
                 place.made[self.id] = tensor.detach()
-            facts = (tensor.shape, tensor.dtype, tensor.device)
-            if frame.check and facts != place.facts:
-                lines = f"\nsaved in forward at\n{place.origin}saved in recomputation at\n{_origin()}"
-                self.differences.append(
-                    f"tensor at position {number}:\nsaved metadata: {_described(place.facts)}\nrecomputed metadata: "
-                    f"{_described(facts)}" + (lines if frame.debug else "")
+            if frame.check and place.facts != (facts := (tensor.shape, tensor.dtype, tensor.device)):
+                text = (
+                    f"tensor at position {number}:\nsaved metadata: {_described(place.facts)}\n"
+                    f"recomputed metadata: {_described(facts)}"
                 )
+                if frame.debug:
+                    text += f"\nsaved in forward at\n{place.origin}saved in recomputation at\n{_origin()}"
+                self.differences.append(text)
         if frame.early_stop and number + 1 == len(places):
             raise _Stop(self)
         return tensor
